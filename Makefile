@@ -1,0 +1,38 @@
+# cosid: snowflake IDs minted by PostgreSQL
+#
+#   make && make install     build, and install into PG_CONFIG's PostgreSQL
+#   make unit                build the unit tests and test/unit/run-vectors
+#   make check-unit          and run them
+#   scripts/test.sh          every test there is, on a private server
+
+MODULE_big = cosid
+OBJS = \
+	src/catalog.o \
+	src/clock.o \
+	src/cosid.o \
+	src/default.o \
+	src/definition.o \
+	src/friendly.o \
+	src/functions.o \
+	src/generator.o \
+	src/identity.o \
+	src/lease.o \
+	src/machine.o \
+	src/registry.o \
+	src/settings.o \
+	src/slot.o \
+	src/snowflake.o \
+	src/worker.o
+PGFILEDESC = "cosid - distributed snowflake IDs"
+
+EXTENSION = cosid
+DATA = cosid--1.0.sql
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# Objects depend on every header: there are few, and a stale one costs IDs.
+$(OBJS): $(wildcard $(srcdir)/src/*.h)
+
+include $(srcdir)/test/unit/unit.mk

@@ -1,0 +1,314 @@
+/* cosid--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION cosid" to load this file. \quit
+
+--
+-- Minting
+--
+
+CREATE FUNCTION cosid_next(name text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_next'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_next(text) IS 'the next ID of a generator';
+
+CREATE FUNCTION cosid_next() RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_next_share'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_next() IS 'the next ID of the share generator, which is built in';
+
+CREATE FUNCTION cosid_next(name text, count integer) RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'cosid_next_batch'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 1000;
+COMMENT ON FUNCTION cosid_next(text, integer) IS 'the next IDs of a generator';
+
+--
+-- Defining generators
+--
+
+CREATE TABLE cosid_generator (
+    name text COLLATE "C" PRIMARY KEY
+        CHECK (pg_catalog.octet_length(name) BETWEEN 1 AND 63 AND
+               pg_catalog.octet_length(pg_catalog.convert_to(name, 'UTF8')) BETWEEN 1 AND 63 AND
+               name <> '__share__'),
+    namespace text COLLATE "C" NOT NULL
+        CHECK (namespace ~ '^[!-~]{1,63}$'),
+    timestamp_unit text COLLATE "C" NOT NULL
+        CHECK (timestamp_unit IN ('millisecond', 'second')),
+    epoch bigint NOT NULL,
+    timestamp_bit integer NOT NULL CHECK (timestamp_bit BETWEEN 1 AND 61),
+    machine_bit integer NOT NULL CHECK (machine_bit BETWEEN 1 AND 31),
+    sequence_bit integer NOT NULL CHECK (sequence_bit BETWEEN 1 AND 61),
+    sequence_reset_threshold bigint NOT NULL,
+    clock_sync boolean NOT NULL,
+    converter text COLLATE "C" NOT NULL
+        CHECK (converter IN ('radix', 'radix36', 'to_string', 'snowflake_friendly')),
+    prefix text COLLATE "C" NOT NULL CHECK (pg_catalog.octet_length(prefix) <= 63),
+    suffix text COLLATE "C" NOT NULL CHECK (pg_catalog.octet_length(suffix) <= 63),
+    pad_start boolean NOT NULL,
+    char_size integer NOT NULL CHECK (char_size BETWEEN 1 AND 63),
+    zone text COLLATE "C" CHECK (pg_catalog.octet_length(zone) BETWEEN 1 AND 63),
+    implicit boolean NOT NULL DEFAULT false,
+    CHECK (epoch BETWEEN 0 AND CASE timestamp_unit WHEN 'second' THEN 253402300799
+                                                   ELSE 253402300799999 END),
+    CHECK (timestamp_bit + machine_bit + sequence_bit <= 63),
+    CHECK (sequence_reset_threshold BETWEEN 0 AND (1::bigint << sequence_bit) - 1)
+);
+COMMENT ON TABLE cosid_generator IS 'generators of this database: what cosid_next draws from';
+COMMENT ON COLUMN cosid_generator.name IS 'what cosid_next is called with';
+COMMENT ON COLUMN cosid_generator.namespace IS 'which machine id it mints with: one for each namespace';
+COMMENT ON COLUMN cosid_generator.timestamp_unit IS 'millisecond or second';
+COMMENT ON COLUMN cosid_generator.epoch IS 'Unix time of timestamp 0, in the unit';
+COMMENT ON COLUMN cosid_generator.timestamp_bit IS 'bits of the timestamp';
+COMMENT ON COLUMN cosid_generator.machine_bit IS 'bits of the machine id';
+COMMENT ON COLUMN cosid_generator.sequence_bit IS 'bits of the sequence';
+COMMENT ON COLUMN cosid_generator.sequence_reset_threshold IS 'a new tick starts from sequence 0 if the last one got as far as this';
+COMMENT ON COLUMN cosid_generator.clock_sync IS 'wait for a clock that is a little behind, rather than fail';
+COMMENT ON COLUMN cosid_generator.converter IS 'how an ID becomes a string: radix, radix36, to_string or snowflake_friendly';
+COMMENT ON COLUMN cosid_generator.prefix IS 'before the string';
+COMMENT ON COLUMN cosid_generator.suffix IS 'after the string';
+COMMENT ON COLUMN cosid_generator.pad_start IS 'pad the string to its full length';
+COMMENT ON COLUMN cosid_generator.char_size IS 'that length';
+COMMENT ON COLUMN cosid_generator.zone IS 'time zone of friendly IDs; null: the session''s';
+COMMENT ON COLUMN cosid_generator.implicit IS 'defined on first use, not by cosid_create';
+
+SELECT pg_catalog.pg_extension_config_dump('cosid_generator', '');
+
+CREATE FUNCTION cosid_generator_insert() RETURNS trigger
+AS 'MODULE_PATHNAME', 'cosid_generator_insert'
+LANGUAGE C;
+COMMENT ON FUNCTION cosid_generator_insert() IS 'trigger: an explicit definition replaces one that was made on first use';
+REVOKE ALL ON FUNCTION cosid_generator_insert() FROM PUBLIC;
+
+CREATE FUNCTION cosid_generator_changed() RETURNS trigger
+AS 'MODULE_PATHNAME', 'cosid_generator_changed'
+LANGUAGE C;
+COMMENT ON FUNCTION cosid_generator_changed() IS 'trigger: tells all sessions that definitions have changed';
+REVOKE ALL ON FUNCTION cosid_generator_changed() FROM PUBLIC;
+
+CREATE TRIGGER cosid_generator_insert BEFORE INSERT ON cosid_generator
+    FOR EACH ROW EXECUTE FUNCTION cosid_generator_insert();
+ALTER TABLE cosid_generator ENABLE ALWAYS TRIGGER cosid_generator_insert;
+
+CREATE TRIGGER cosid_generator_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON cosid_generator
+    FOR EACH STATEMENT EXECUTE FUNCTION cosid_generator_changed();
+ALTER TABLE cosid_generator ENABLE ALWAYS TRIGGER cosid_generator_changed;
+
+-- Anyone may see what an ID means; pg_dump and restore need both.
+GRANT SELECT ON cosid_generator TO PUBLIC;
+GRANT INSERT ON cosid_generator TO pg_database_owner;
+
+CREATE FUNCTION cosid_create(
+    name text,
+    namespace text DEFAULT NULL,
+    timestamp_unit text DEFAULT NULL,
+    epoch bigint DEFAULT NULL,
+    timestamp_bit integer DEFAULT NULL,
+    machine_bit integer DEFAULT NULL,
+    sequence_bit integer DEFAULT NULL,
+    sequence_reset_threshold bigint DEFAULT NULL,
+    clock_sync boolean DEFAULT NULL,
+    safe_javascript boolean DEFAULT NULL,
+    converter text DEFAULT NULL,
+    prefix text DEFAULT NULL,
+    suffix text DEFAULT NULL,
+    pad_start boolean DEFAULT NULL,
+    char_size integer DEFAULT NULL,
+    zone text DEFAULT NULL
+) RETURNS void
+AS 'MODULE_PATHNAME', 'cosid_create'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION cosid_create IS 'define a generator';
+REVOKE ALL ON FUNCTION cosid_create FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION cosid_create TO pg_database_owner;
+
+CREATE FUNCTION cosid_drop(name text) RETURNS void
+AS 'MODULE_PATHNAME', 'cosid_drop'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION cosid_drop(text) IS 'drop a generator''s definition';
+REVOKE ALL ON FUNCTION cosid_drop(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION cosid_drop(text) TO pg_database_owner;
+
+--
+-- Reading IDs
+--
+
+CREATE TYPE cosid_state AS (
+    id bigint,
+    "timestamp" timestamp with time zone,
+    machine_id integer,
+    sequence bigint,
+    friendly_id text
+);
+COMMENT ON TYPE cosid_state IS 'the parts of an ID';
+
+-- STABLE, since the friendly form shows the session's time zone
+CREATE FUNCTION cosid_parse(id bigint) RETURNS cosid_state
+AS 'MODULE_PATHNAME', 'cosid_parse'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_parse(bigint) IS 'the parts of an ID of the default layout';
+
+CREATE FUNCTION cosid_parse(id bigint, name text) RETURNS cosid_state
+AS 'MODULE_PATHNAME', 'cosid_parse'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_parse(bigint, text) IS 'the parts of an ID of a generator';
+
+CREATE FUNCTION cosid_friendly(id bigint) RETURNS text
+AS 'MODULE_PATHNAME', 'cosid_friendly'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_friendly(bigint) IS 'an ID of the default layout as local time, machine id and sequence';
+
+CREATE FUNCTION cosid_friendly(id bigint, name text) RETURNS text
+AS 'MODULE_PATHNAME', 'cosid_friendly'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_friendly(bigint, text) IS 'an ID of a generator as local time, machine id and sequence';
+
+--
+-- The registry of machine ids (used in the database that cosid.database names)
+--
+
+-- The first seven columns are those of CosId's JDBC distributor: a row that
+-- sets only them works for both.
+CREATE TABLE cosid_machine (
+    name varchar(100) COLLATE "C" PRIMARY KEY,
+    namespace varchar(100) COLLATE "C" NOT NULL,
+    machine_id integer NOT NULL DEFAULT 0,
+    last_timestamp bigint NOT NULL DEFAULT 0,
+    instance_id varchar(100) COLLATE "C" NOT NULL DEFAULT '',
+    distribute_time bigint NOT NULL DEFAULT 0,
+    revert_time bigint NOT NULL DEFAULT 0,
+    stable boolean NOT NULL DEFAULT false,
+    owner text COLLATE "C" NOT NULL DEFAULT '',
+    fence bigint NOT NULL DEFAULT 0,
+    UNIQUE (namespace, machine_id)
+);
+COMMENT ON TABLE cosid_machine IS 'the registry: who holds which machine id, and up to when IDs may carry it';
+COMMENT ON COLUMN cosid_machine.name IS '<namespace>.<machine id, at least 8 digits>';
+COMMENT ON COLUMN cosid_machine.namespace IS 'machine ids are unique within it';
+COMMENT ON COLUMN cosid_machine.machine_id IS 'the machine id';
+COMMENT ON COLUMN cosid_machine.last_timestamp IS 'the watermark, Unix ms: no ID of this machine id is later';
+COMMENT ON COLUMN cosid_machine.instance_id IS 'its holder; empty after it was given back';
+COMMENT ON COLUMN cosid_machine.distribute_time IS 'when it was claimed, Unix ms; also the fencing token';
+COMMENT ON COLUMN cosid_machine.revert_time IS 'when it was given back, Unix ms; 0: not since it was claimed';
+COMMENT ON COLUMN cosid_machine.stable IS 'its holder keeps it across restarts';
+COMMENT ON COLUMN cosid_machine.owner IS 'identity of its holder, kept after it was given back';
+COMMENT ON COLUMN cosid_machine.fence IS 'equals distribute_time if the holder persists watermarks';
+
+CREATE FUNCTION cosid_machine_keep() RETURNS trigger
+AS 'MODULE_PATHNAME', 'cosid_machine_keep'
+LANGUAGE C;
+COMMENT ON FUNCTION cosid_machine_keep() IS 'trigger: rows of cosid_machine are not deleted';
+REVOKE ALL ON FUNCTION cosid_machine_keep() FROM PUBLIC;
+
+CREATE TRIGGER cosid_machine_keep BEFORE DELETE OR TRUNCATE ON cosid_machine
+    FOR EACH STATEMENT EXECUTE FUNCTION cosid_machine_keep();
+ALTER TABLE cosid_machine ENABLE ALWAYS TRIGGER cosid_machine_keep;
+
+CREATE FUNCTION cosid_machine_claim(
+    namespace text,
+    machine_bit integer,
+    identity text,
+    instance_id text,
+    stable boolean,
+    fixed_machine_id integer,
+    avoid_machine_id integer,
+    local boolean,
+    server_now bigint,
+    lead bigint,
+    safe_guard_duration bigint,
+    least_floor bigint,
+    OUT status text,
+    OUT machine_id integer,
+    OUT token bigint,
+    OUT floor bigint,
+    OUT watermark bigint,
+    OUT holder text
+) RETURNS record
+AS 'MODULE_PATHNAME', 'cosid_machine_claim_sql'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION cosid_machine_claim IS 'for a server''s worker: claim a machine id; -1 stands for no fixed or avoided one';
+REVOKE ALL ON FUNCTION cosid_machine_claim FROM PUBLIC;
+
+CREATE FUNCTION cosid_machine_guard(
+    namespace text,
+    machine_id integer,
+    instance_id text,
+    token bigint,
+    confirmed bigint,
+    identity text,
+    server_now bigint,
+    lead bigint
+) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_machine_guard_sql'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION cosid_machine_guard IS 'for a server''s worker: raise the watermark of its machine id; null: it is lost';
+REVOKE ALL ON FUNCTION cosid_machine_guard FROM PUBLIC;
+
+CREATE FUNCTION cosid_machine_revert(
+    namespace text,
+    machine_id integer,
+    instance_id text,
+    token bigint,
+    confirmed bigint,
+    watermark bigint
+) RETURNS boolean
+AS 'MODULE_PATHNAME', 'cosid_machine_revert_sql'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION cosid_machine_revert IS 'for a server''s worker: give its machine id back; false: it was lost';
+REVOKE ALL ON FUNCTION cosid_machine_revert FROM PUBLIC;
+
+--
+-- Watching this server
+--
+
+CREATE FUNCTION cosid_lease_rows(
+    OUT namespace text,
+    OUT machine_id integer,
+    OUT machine_bit integer,
+    OUT instance_id text,
+    OUT state text,
+    OUT floor timestamp with time zone,
+    OUT watermark timestamp with time zone,
+    OUT claimed_at timestamp with time zone,
+    OUT guarded_at timestamp with time zone,
+    OUT last_error text,
+    OUT last_error_at timestamp with time zone
+) RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cosid_lease_rows'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_lease_rows() IS 'the rows of view cosid_lease';
+REVOKE ALL ON FUNCTION cosid_lease_rows() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION cosid_lease_rows() TO pg_monitor;
+
+CREATE VIEW cosid_lease AS SELECT * FROM cosid_lease_rows();
+COMMENT ON VIEW cosid_lease IS 'this server''s leases of machine ids, one for each namespace';
+GRANT SELECT ON cosid_lease TO pg_monitor;
+
+CREATE FUNCTION cosid_stat_rows(
+    OUT name text,
+    OUT namespace text,
+    OUT machine_id integer,
+    OUT timestamp_unit text,
+    OUT epoch bigint,
+    OUT timestamp_bit integer,
+    OUT machine_bit integer,
+    OUT sequence_bit integer,
+    OUT safe_javascript boolean,
+    OUT last_id bigint,
+    OUT last_timestamp timestamp with time zone,
+    OUT tick_waits bigint,
+    OUT clock_waits bigint,
+    OUT grant_waits bigint
+) RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'cosid_stat_rows'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_stat_rows() IS 'the rows of view cosid_stat';
+REVOKE ALL ON FUNCTION cosid_stat_rows() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION cosid_stat_rows() TO pg_monitor;
+
+CREATE VIEW cosid_stat AS SELECT * FROM cosid_stat_rows();
+COMMENT ON VIEW cosid_stat IS 'generators that this server has minted from since it started, of all databases';
+GRANT SELECT ON cosid_stat TO pg_monitor;

@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * catalog.h
+ *		Finding the extension's own objects in the current database.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COSID_CATALOG_H
+#define COSID_CATALOG_H
+
+/* The extension as it is installed in the current database. */
+typedef struct CosidExtension
+{
+	Oid			oid;
+	Oid			schema;
+	bool		uncommitted;	/* created by the current transaction */
+} CosidExtension;
+
+extern bool cosid_extension_find(CosidExtension *extension);
+extern Oid	cosid_table_oid(const CosidExtension *extension, const char *name);
+extern Oid	cosid_table_owner(Oid table);
+extern char *cosid_table_name(Oid table);
+
+#endif							/* COSID_CATALOG_H */

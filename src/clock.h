@@ -1,0 +1,27 @@
+/*-------------------------------------------------------------------------
+ *
+ * clock.h
+ *		The wall clock, and waiting for it.
+ *
+ * Everything here is Unix time.  Wall time is what IDs are made of; where a
+ * span is measured (time-outs, heartbeats), cosid_clock_monotonic_ms() is used,
+ * which no step of the wall clock touches.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COSID_CLOCK_H
+#define COSID_CLOCK_H
+
+#include "datatype/timestamp.h"
+
+#include "snowflake.h"
+
+extern int64 cosid_clock_now(CosidUnit unit);
+extern int64 cosid_clock_now_ms(void);
+extern int64 cosid_clock_monotonic_ms(void);
+extern void cosid_clock_wait(int64 until_ms, int64 spin_us);
+extern bool cosid_ms_to_timestamptz(int64 unix_ms, TimestampTz *result);
+
+#endif							/* COSID_CLOCK_H */

@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *		The differences between PostgreSQL 15 to 18 that cosid meets.
+ *
+ * Include it after postgres.h, where one of these is needed; no other file
+ * looks at PG_VERSION_NUM.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COSID_COMPAT_H
+#define COSID_COMPAT_H
+
+#include "utils/acl.h"
+
+#if PG_VERSION_NUM < 150000
+#error "cosid needs PostgreSQL 15 or later"
+#endif
+
+/* The one ACL check we make; 16 replaced one function a catalog by one. */
+#if PG_VERSION_NUM >= 160000
+#include "catalog/pg_proc.h"
+#define cosid_proc_aclcheck(proc, role, mode) \
+	object_aclcheck(ProcedureRelationId, proc, role, mode)
+#else
+#define cosid_proc_aclcheck(proc, role, mode) \
+	pg_proc_aclcheck(proc, role, mode)
+#endif
+
+#endif							/* COSID_COMPAT_H */

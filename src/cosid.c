@@ -1,0 +1,70 @@
+/*-------------------------------------------------------------------------
+ *
+ * cosid.c
+ *		The library's entry: settings, shared memory, the worker.
+ *
+ * Preloaded (shared_preload_libraries), it reserves shared memory and starts the
+ * worker.  Loaded by a session instead, it can define, parse and convert, but
+ * not mint.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+
+#include "lease.h"
+#include "settings.h"
+#include "slot.h"
+#include "worker.h"
+
+PG_MODULE_MAGIC;
+
+void		_PG_init(void);
+
+static shmem_request_hook_type previous_shmem_request_hook = NULL;
+static shmem_startup_hook_type previous_shmem_startup_hook = NULL;
+
+static void
+shmem_request(void)
+{
+	if (previous_shmem_request_hook != NULL)
+		previous_shmem_request_hook();
+	RequestAddinShmemSpace(cosid_lease_shmem_size());
+	RequestAddinShmemSpace(cosid_slot_shmem_size());
+	RequestNamedLWLockTranche("cosid", 1);
+}
+
+static void
+shmem_startup(void)
+{
+	if (previous_shmem_startup_hook != NULL)
+		previous_shmem_startup_hook();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	cosid_lease_shmem_init();
+	cosid_slot_shmem_init();
+	LWLockRelease(AddinShmemInitLock);
+}
+
+void
+_PG_init(void)
+{
+	cosid_settings_define(process_shared_preload_libraries_in_progress);
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+
+	previous_shmem_request_hook = shmem_request_hook;
+	shmem_request_hook = shmem_request;
+	previous_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = shmem_startup;
+
+	/* pg_upgrade's servers must not claim anything. */
+	if (cosid_worker && !IsBinaryUpgrade)
+		cosid_worker_register();
+}

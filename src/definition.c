@@ -1,0 +1,796 @@
+/*-------------------------------------------------------------------------
+ *
+ * definition.c
+ *		What a generator is: the rows of cosid_generator, and a backend's cache
+ *		of them.
+ *
+ * A row is read with a fresh catalog snapshot, whatever the transaction's own
+ * snapshot is, so that what another session has defined holds for us at once,
+ * as it does for tables.  The cache is dropped by relcache invalidation, which
+ * a trigger on the table sends; a change takes effect with the next statement.
+ *
+ * A generator that is used without having been defined gets the default layout
+ * and is pinned: a row is made for it, so that it keeps that layout for life.
+ * Pinning never waits for another session and is left out where it can't be
+ * done at once; then the next statement tries again.
+ *
+ * Everything that makes or deletes rows takes a lock on (table, name) for the
+ * transaction first.  So a row that is looked for under the lock and is not
+ * there can be inserted without a wait for someone else's uncommitted one.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "common/hashfn.h"
+#include "executor/spi.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "parser/parse_func.h"
+#include "pgtime.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "definition.h"
+#include "default.h"
+#include "settings.h"
+
+static const char *const unit_names[] = {
+	[COSID_MILLISECOND] = "millisecond",
+	[COSID_SECOND] = "second",
+};
+
+static const char *const converter_names[] = {
+	[COSID_RADIX] = "radix",
+	[COSID_RADIX36] = "radix36",
+	[COSID_TO_STRING] = "to_string",
+	[COSID_SNOWFLAKE_FRIENDLY] = "snowflake_friendly",
+};
+
+/* char_size when it is not given; only padding uses it. */
+static const int default_char_size[] = {
+	[COSID_RADIX] = 11,
+	[COSID_RADIX36] = 13,
+	[COSID_TO_STRING] = 19,
+	[COSID_SNOWFLAKE_FRIENDLY] = 19,
+};
+
+static const Oid column_types[COSID_COLUMNS] = {
+	TEXTOID, TEXTOID, TEXTOID, INT8OID, INT4OID, INT4OID, INT4OID, INT8OID,
+	BOOLOID, TEXTOID, TEXTOID, TEXTOID, BOOLOID, INT4OID, TEXTOID, BOOLOID
+};
+
+/*
+ * The backend's cache: entries by name, never freed.  One counts as absent when
+ * its generation is an old one.
+ */
+static HTAB *cache = NULL;
+static uint64 generation = 1;
+
+/* cosid_generator in this database; InvalidOid: look it up. */
+static Oid	generator_table = InvalidOid;
+
+/* When invalidations were last looked for: the statement's start. */
+static TimestampTz accepted_at = 0;
+
+/* The entry that was minted from last. */
+static CosidDefinition *last_used = NULL;
+
+/*
+ * Errors
+ */
+
+static void
+bad_parameter(const char *parameter, const char *value, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid value for parameter \"%s\": \"%s\"", parameter, value),
+			 errdetail("%s", detail)));
+}
+
+static void
+bad_number(const char *parameter, int64 value, int64 from, int64 to)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid value for parameter \"%s\": " INT64_FORMAT, parameter, value),
+			 errdetail("It must be between " INT64_FORMAT " and " INT64_FORMAT ".",
+					   from, to)));
+}
+
+static void
+no_such_generator(const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("generator \"%s\" does not exist", name),
+			 errhint("Create it with cosid_create(%s).", quote_literal_cstr(name))));
+}
+
+/*
+ * Names
+ */
+
+/* Check a generator's name and set it, in both encodings. */
+static void
+set_name(CosidDefinition *definition, const char *name, int length)
+{
+	char	   *utf8;
+	int			utf8_length;
+
+	utf8 = pg_server_to_any(name, length, PG_UTF8);
+	utf8_length = utf8 == name ? length : (int) strlen(utf8);
+	if (length < 1 || length > COSID_MAX_NAME || utf8_length > COSID_MAX_NAME)
+		bad_parameter("name", pnstrdup(name, length),
+					  psprintf("A generator's name has 1 to %d bytes.", COSID_MAX_NAME));
+	memcpy(definition->name, name, length);
+	definition->name[length] = '\0';
+	definition->name_length = length;
+	memcpy(definition->utf8_name, utf8, utf8_length);
+	definition->utf8_name[utf8_length] = '\0';
+}
+
+/*
+ * The namespace of a generator that names none.  A machine id that was leased
+ * for 10 bits may not fit into another number of them, so each has its own.
+ */
+static void
+set_default_namespace(CosidDefinition *definition)
+{
+	CosidLayout standard;
+
+	cosid_layout_default(&standard, COSID_MILLISECOND, false);
+	if (definition->layout.machine_bit == standard.machine_bit)
+		strlcpy(definition->namespace, cosid_namespace, sizeof(definition->namespace));
+	else
+		snprintf(definition->namespace, sizeof(definition->namespace), "%s-%d",
+				 cosid_namespace, definition->layout.machine_bit);
+}
+
+/* What a name means about which nothing is said. */
+void
+cosid_definition_default(CosidDefinition *definition, const char *name, int length)
+{
+	memset(definition, 0, sizeof(CosidDefinition));
+	set_name(definition, name, length);
+	cosid_layout_default(&definition->layout, COSID_MILLISECOND, false);
+	set_default_namespace(definition);
+	definition->reset_threshold = cosid_default_reset_threshold(&definition->layout);
+	definition->clock_sync = true;
+	definition->converter = COSID_RADIX;
+	definition->pad_start = true;
+	definition->char_size = default_char_size[COSID_RADIX];
+}
+
+/*
+ * From values to a definition: the arguments of cosid_create, where NULL means
+ * the default, and the columns of a row.
+ */
+
+static char *
+text_value(const NullableDatum *values, CosidColumn column)
+{
+	return values[column].isnull ? NULL : TextDatumGetCString(values[column].value);
+}
+
+/* The index of a word; an error if it is none of them. */
+static int
+word_value(const NullableDatum *values, CosidColumn column, const char *parameter,
+		   const char *const *words, int nwords, int otherwise)
+{
+	char	   *word = text_value(values, column);
+	char	   *all;
+
+	if (word == NULL)
+		return otherwise;
+	all = pstrdup("");
+	for (int i = 0; i < nwords; i++)
+	{
+		if (strcmp(word, words[i]) == 0)
+			return i;
+		all = psprintf("%s%s%s", all, i == 0 ? "" : i == nwords - 1 ? " or " : ", ",
+					   words[i]);
+	}
+	bad_parameter(parameter, word, psprintf("It must be %s.", all));
+	return otherwise;
+}
+
+/* A text of limited length, into a buffer of that and a NUL. */
+static void
+copy_text(const NullableDatum *values, CosidColumn column, const char *parameter,
+		  char *buffer, int max_length)
+{
+	char	   *value = text_value(values, column);
+
+	if (value == NULL)
+		return;
+	if (strlen(value) > (size_t) max_length)
+		bad_parameter(parameter, value,
+					  psprintf("It must have at most %d bytes.", max_length));
+	strlcpy(buffer, value, max_length + 1);
+}
+
+static int
+int_value(const NullableDatum *values, CosidColumn column, int otherwise)
+{
+	return values[column].isnull ? otherwise : DatumGetInt32(values[column].value);
+}
+
+static void
+check_layout(const CosidLayout *layout, bool safe_javascript)
+{
+	int			total = safe_javascript ? COSID_SAFE_JAVASCRIPT_BITS : COSID_TOTAL_BITS;
+
+	switch (cosid_layout_check(layout, safe_javascript))
+	{
+		case COSID_LAYOUT_OK:
+			break;
+		case COSID_LAYOUT_BAD_EPOCH:
+			bad_number("epoch", layout->epoch, 0,
+					   COSID_MAX_EPOCH_SECOND * (1000 / cosid_unit_ms(layout)));
+			break;
+		case COSID_LAYOUT_BAD_TIMESTAMP_BIT:
+			bad_number("timestamp_bit", layout->timestamp_bit, 1, total - 2);
+			break;
+		case COSID_LAYOUT_BAD_MACHINE_BIT:
+			bad_number("machine_bit", layout->machine_bit, 1, COSID_MAX_MACHINE_BITS);
+			break;
+		case COSID_LAYOUT_BAD_SEQUENCE_BIT:
+			bad_number("sequence_bit", layout->sequence_bit, 1, total - 2);
+			break;
+		case COSID_LAYOUT_BAD_TOTAL:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("timestamp_bit, machine_bit and sequence_bit add up to %d, more than %d",
+							cosid_total_bits(layout), total),
+					 errdetail("The layout is %d/%d/%d.", layout->timestamp_bit,
+							   layout->machine_bit, layout->sequence_bit)));
+			break;
+	}
+}
+
+static void
+set_layout(CosidDefinition *definition, const NullableDatum *values,
+		   bool safe_javascript)
+{
+	CosidLayout *layout = &definition->layout;
+	CosidUnit	unit;
+
+	unit = word_value(values, COSID_COL_TIMESTAMP_UNIT, "timestamp_unit",
+					  unit_names, lengthof(unit_names), COSID_MILLISECOND);
+	cosid_layout_default(layout, unit, safe_javascript);
+	if (!values[COSID_COL_EPOCH].isnull)
+		layout->epoch = DatumGetInt64(values[COSID_COL_EPOCH].value);
+	layout->timestamp_bit = int_value(values, COSID_COL_TIMESTAMP_BIT, layout->timestamp_bit);
+	layout->machine_bit = int_value(values, COSID_COL_MACHINE_BIT, layout->machine_bit);
+	layout->sequence_bit = int_value(values, COSID_COL_SEQUENCE_BIT, layout->sequence_bit);
+	check_layout(layout, safe_javascript);
+
+	definition->reset_threshold = cosid_default_reset_threshold(layout);
+	if (!values[COSID_COL_RESET_THRESHOLD].isnull)
+		definition->reset_threshold = DatumGetInt64(values[COSID_COL_RESET_THRESHOLD].value);
+	if (definition->reset_threshold < 0 ||
+		definition->reset_threshold > cosid_max_sequence(layout))
+		bad_number("sequence_reset_threshold", definition->reset_threshold,
+				   0, cosid_max_sequence(layout));
+}
+
+static void
+set_converter(CosidDefinition *definition, const NullableDatum *values)
+{
+	CosidConverter converter;
+
+	converter = word_value(values, COSID_COL_CONVERTER, "converter", converter_names,
+						   lengthof(converter_names), COSID_RADIX);
+	definition->converter = converter;
+	definition->pad_start = converter == COSID_RADIX || converter == COSID_RADIX36;
+	if (!values[COSID_COL_PAD_START].isnull)
+		definition->pad_start = DatumGetBool(values[COSID_COL_PAD_START].value);
+	definition->char_size = int_value(values, COSID_COL_CHAR_SIZE,
+									  default_char_size[converter]);
+	if (definition->char_size < 1 || definition->char_size > COSID_MAX_CHAR_SIZE)
+		bad_number("char_size", definition->char_size, 1, COSID_MAX_CHAR_SIZE);
+	copy_text(values, COSID_COL_PREFIX, "prefix", definition->prefix, COSID_MAX_AFFIX);
+	copy_text(values, COSID_COL_SUFFIX, "suffix", definition->suffix, COSID_MAX_AFFIX);
+	copy_text(values, COSID_COL_ZONE, "zone", definition->zone, COSID_MAX_ZONE);
+	if (definition->zone[0] != '\0' && pg_tzset(definition->zone) == NULL)
+		bad_parameter("zone", definition->zone, "It must be the name of a time zone.");
+}
+
+static void
+set_definition(CosidDefinition *definition, const NullableDatum *values,
+			   bool safe_javascript)
+{
+	char	   *name = text_value(values, COSID_COL_NAME);
+
+	memset(definition, 0, sizeof(CosidDefinition));
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("a generator's name must not be null")));
+	set_name(definition, name, (int) strlen(name));
+	if (strcmp(name, COSID_SHARE_NAME) == 0)
+		bad_parameter("name", name, "The share generator is built in.");
+	set_layout(definition, values, safe_javascript);
+	set_converter(definition, values);
+	definition->clock_sync = values[COSID_COL_CLOCK_SYNC].isnull ||
+		DatumGetBool(values[COSID_COL_CLOCK_SYNC].value);
+	definition->implicit = !values[COSID_COL_IMPLICIT].isnull &&
+		DatumGetBool(values[COSID_COL_IMPLICIT].value);
+
+	if (values[COSID_COL_NAMESPACE].isnull)
+		set_default_namespace(definition);
+	else
+	{
+		copy_text(values, COSID_COL_NAMESPACE, "namespace", definition->namespace,
+				  COSID_MAX_NAMESPACE);
+		if (!cosid_namespace_valid(definition->namespace, COSID_MAX_NAMESPACE))
+			bad_parameter("namespace", definition->namespace,
+						  psprintf("A namespace is 1 to %d characters of printable ASCII without spaces.",
+								   COSID_MAX_NAMESPACE));
+	}
+}
+
+/*
+ * Rows
+ */
+
+static void
+invalidate_cache(Datum arg pg_attribute_unused(), Oid relid)
+{
+	if (relid != InvalidOid && relid != generator_table)
+		return;
+	generation++;
+	generator_table = InvalidOid;
+}
+
+static Oid
+find_table(void)
+{
+	CosidExtension extension;
+
+	if (OidIsValid(generator_table))
+		return generator_table;
+	if (!cosid_extension_find(&extension))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("extension cosid does not exist in this database")));
+	generator_table = cosid_table_oid(&extension, "cosid_generator");
+	return generator_table;
+}
+
+/* Find a name's row by a fresh snapshot; NULL if there is none. */
+static HeapTuple
+find_row(Relation table, const char *name)
+{
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	/* Sets rd_pkindex. */
+	list_free(RelationGetIndexList(table));
+	ScanKeyEntryInitialize(&key, 0, COSID_COL_NAME + 1, BTEqualStrategyNumber,
+						   InvalidOid, C_COLLATION_OID, F_TEXTEQ,
+						   CStringGetTextDatum(name));
+	scan = systable_beginscan(table, table->rd_pkindex,
+							  OidIsValid(table->rd_pkindex), NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		tuple = heap_copytuple(tuple);
+	systable_endscan(scan);
+	return tuple;
+}
+
+/* Read a name's row into a definition; false if there is none. */
+static bool
+read_row(const char *name, CosidDefinition *definition)
+{
+	Relation	table = table_open(find_table(), AccessShareLock);
+	HeapTuple	tuple = find_row(table, name);
+
+	if (HeapTupleIsValid(tuple))
+	{
+		NullableDatum values[COSID_COLUMNS];
+
+		for (int i = 0; i < COSID_COLUMNS; i++)
+			values[i].value = heap_getattr(tuple, i + 1, RelationGetDescr(table),
+										   &values[i].isnull);
+		set_definition(definition, values, false);
+	}
+	table_close(table, AccessShareLock);
+	return HeapTupleIsValid(tuple);
+}
+
+/*
+ * Lock a name in the table until the end of the transaction, against everyone
+ * else who makes or deletes its row.
+ */
+static bool
+lock_name(Oid table, const char *name, bool wait)
+{
+	LOCKTAG		tag;
+	uint32		hash = hash_bytes((const unsigned char *) name, (int) strlen(name));
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, table, hash, 0);
+	return LockAcquire(&tag, AccessExclusiveLock, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+/* Run a statement on the table with the rights of its owner. */
+static uint64
+execute_as_owner(Oid table, const char *sql, int nargs, const Oid *types,
+				 Datum *values, const char *nulls)
+{
+	Oid			save_user;
+	int			save_context;
+	uint64		processed;
+
+	/* An error restores these with the (sub)transaction. */
+	GetUserIdAndSecContext(&save_user, &save_context);
+	SetUserIdAndSecContext(cosid_table_owner(table),
+						   save_context | SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION);
+	SPI_connect();
+	if (SPI_execute_with_args(sql, nargs, (Oid *) types, values, nulls, false, 0) < 0)
+		elog(ERROR, "SPI_execute_with_args failed: %s", sql);
+	processed = SPI_processed;
+	SPI_finish();
+	SetUserIdAndSecContext(save_user, save_context);
+	return processed;
+}
+
+/* Insert a definition's row.  The triggers below do the rest. */
+static void
+insert_row(const CosidDefinition *definition)
+{
+	Oid			table = find_table();
+	Datum		values[COSID_COLUMNS];
+	char		nulls[COSID_COLUMNS];
+
+	memset(nulls, ' ', sizeof(nulls));
+	values[COSID_COL_NAME] = CStringGetTextDatum(definition->name);
+	values[COSID_COL_NAMESPACE] = CStringGetTextDatum(definition->namespace);
+	values[COSID_COL_TIMESTAMP_UNIT] = CStringGetTextDatum(unit_names[definition->layout.unit]);
+	values[COSID_COL_EPOCH] = Int64GetDatum(definition->layout.epoch);
+	values[COSID_COL_TIMESTAMP_BIT] = Int32GetDatum(definition->layout.timestamp_bit);
+	values[COSID_COL_MACHINE_BIT] = Int32GetDatum(definition->layout.machine_bit);
+	values[COSID_COL_SEQUENCE_BIT] = Int32GetDatum(definition->layout.sequence_bit);
+	values[COSID_COL_RESET_THRESHOLD] = Int64GetDatum(definition->reset_threshold);
+	values[COSID_COL_CLOCK_SYNC] = BoolGetDatum(definition->clock_sync);
+	values[COSID_COL_CONVERTER] = CStringGetTextDatum(converter_names[definition->converter]);
+	values[COSID_COL_PREFIX] = CStringGetTextDatum(definition->prefix);
+	values[COSID_COL_SUFFIX] = CStringGetTextDatum(definition->suffix);
+	values[COSID_COL_PAD_START] = BoolGetDatum(definition->pad_start);
+	values[COSID_COL_CHAR_SIZE] = Int32GetDatum(definition->char_size);
+	values[COSID_COL_ZONE] = CStringGetTextDatum(definition->zone);
+	if (definition->zone[0] == '\0')
+		nulls[COSID_COL_ZONE] = 'n';
+	values[COSID_COL_IMPLICIT] = BoolGetDatum(definition->implicit);
+
+	execute_as_owner(table,
+					 psprintf("INSERT INTO %s (name, namespace, timestamp_unit, epoch,"
+							  " timestamp_bit, machine_bit, sequence_bit,"
+							  " sequence_reset_threshold, clock_sync, converter, prefix,"
+							  " suffix, pad_start, char_size, zone, implicit)"
+							  " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,"
+							  " $12, $13, $14, $15, $16)", cosid_table_name(table)),
+					 COSID_COLUMNS, column_types, values, nulls);
+}
+
+/*
+ * Whether the current user may define generators.  Raises 42501 if not.
+ */
+static void
+check_may_define(const char *name)
+{
+	static const Oid argument_types[] = {
+		TEXTOID, TEXTOID, TEXTOID, INT8OID, INT4OID, INT4OID, INT4OID, INT8OID,
+		BOOLOID, BOOLOID, TEXTOID, TEXTOID, TEXTOID, BOOLOID, INT4OID, TEXTOID
+	};
+	char	   *schema = get_namespace_name(get_rel_namespace(find_table()));
+	Oid			create;
+
+	create = LookupFuncName(list_make2(makeString(schema), makeString("cosid_create")),
+							lengthof(argument_types), argument_types, false);
+	if (cosid_proc_aclcheck(create, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied to define generator \"%s\"", name),
+			 errdetail("The generator does not exist, and defining it takes EXECUTE on function cosid_create."),
+			 errhint("Have the database's owner call cosid_create(%s), or grant EXECUTE on it.",
+					 quote_literal_cstr(name))));
+}
+
+/*
+ * Make a row for a generator that is used for the first time.  False if that
+ * can't be done now without waiting.  The definition may be replaced by one
+ * that was committed in the meantime.
+ */
+static bool
+pin(CosidDefinition *definition)
+{
+	Oid			table = find_table();
+	char		name[COSID_MAX_NAME + 1];
+
+	if (XactReadOnly || IsInParallelMode() || RecoveryInProgress())
+		return false;
+	strlcpy(name, definition->name, sizeof(name));
+	if (!ConditionalLockRelationOid(table, RowExclusiveLock) ||
+		!lock_name(table, name, false))
+		return false;
+	if (!read_row(name, definition))
+	{
+		definition->implicit = true;
+		insert_row(definition);
+	}
+	return true;
+}
+
+/*
+ * The cache
+ */
+
+static void
+create_cache(void)
+{
+	HASHCTL		control = {
+		.keysize = COSID_MAX_NAME + 1,
+		.entrysize = sizeof(CosidDefinition),
+	};
+
+	cache = hash_create("cosid generators", 16, &control, HASH_ELEM | HASH_STRINGS);
+	CacheRegisterRelcacheCallback(invalidate_cache, (Datum) 0);
+}
+
+/* Put a definition into the cache. */
+static CosidDefinition *
+remember(const CosidDefinition *definition, bool pinned)
+{
+	CosidDefinition *entry;
+
+	entry = hash_search(cache, definition->name, HASH_ENTER, NULL);
+	*entry = *definition;
+	entry->pinned = pinned;
+	entry->generation = generation;
+	entry->statement = accepted_at;
+	return entry;
+}
+
+/*
+ * The cache's entry for a name that can be one; NULL if there is none that
+ * holds.  An entry without a row holds for one statement.
+ */
+static CosidDefinition *
+recall(const char *name, int length)
+{
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	CosidDefinition probe;
+	CosidDefinition *entry;
+
+	if (cache == NULL)
+		create_cache();
+	if (accepted_at != statement)
+	{
+		AcceptInvalidationMessages();
+		accepted_at = statement;
+	}
+	set_name(&probe, name, length);
+	entry = hash_search(cache, probe.name, HASH_FIND, NULL);
+	if (entry == NULL || entry->generation != generation ||
+		(!entry->pinned && entry->statement != statement))
+		return NULL;
+	entry->statement = statement;
+	return entry;
+}
+
+/* The share generator, or what a row says; NULL if there is neither. */
+static CosidDefinition *
+load(const char *name, int length)
+{
+	CosidDefinition definition;
+
+	cosid_definition_default(&definition, name, length);
+	if (strcmp(definition.name, COSID_SHARE_NAME) == 0 ||
+		read_row(definition.name, &definition))
+		return remember(&definition, true);
+	return NULL;
+}
+
+static CosidDefinition *
+define_on_first_use(const char *name, int length)
+{
+	CosidDefinition definition;
+	bool		pinned;
+
+	cosid_definition_default(&definition, name, length);
+	if (!cosid_auto_create)
+		no_such_generator(definition.name);
+	check_may_define(definition.name);
+	pinned = pin(&definition);
+	return remember(&definition, pinned);
+}
+
+/*
+ * The definition to mint from; defined now, if it is not and that is allowed.
+ * Errors: 22023 for what can't be a name, 42704 if cosid.auto_create is off,
+ * 42501 without the right to define it.
+ */
+CosidDefinition *
+cosid_definition_mint(const char *name, int length)
+{
+	CosidDefinition *entry = last_used;
+
+	if (entry != NULL && entry->generation == generation &&
+		entry->statement == GetCurrentStatementStartTimestamp() &&
+		entry->name_length == length && memcmp(entry->name, name, length) == 0)
+		return entry;
+
+	entry = recall(name, length);
+	if (entry == NULL)
+		entry = load(name, length);
+	if (entry == NULL)
+		entry = define_on_first_use(name, length);
+	last_used = entry;
+	return entry;
+}
+
+/* The definition that a row has, of whoever may call us.  42704 without one. */
+const CosidDefinition *
+cosid_definition_read(const char *name, int length)
+{
+	CosidDefinition *entry = recall(name, length);
+
+	if (entry == NULL || !entry->pinned)
+		entry = load(name, length);
+	if (entry == NULL)
+		no_such_generator(pnstrdup(name, length));
+	return entry;
+}
+
+/*
+ * cosid_create and cosid_drop
+ */
+
+/*
+ * Define a generator.  The arguments are those of the columns, the last one
+ * excepted.  22023 for a bad one, 42710 if it is defined already.
+ */
+void
+cosid_definition_create(const NullableDatum *arguments, bool safe_javascript)
+{
+	CosidDefinition definition;
+
+	set_definition(&definition, arguments, safe_javascript);
+	if (cosid_preloaded() &&
+		cosid_slot_other_layout(definition.namespace, definition.utf8_name,
+								&definition.layout))
+		ereport(NOTICE,
+				(errmsg("generator \"%s\" has given out IDs with another layout",
+						definition.name),
+				 errdetail("IDs of different layouts may be equal.")));
+	insert_row(&definition);
+}
+
+/*
+ * Drop a generator's definition.  42704 without one, 2BP01 while a column
+ * default or a domain's uses it.
+ */
+void
+cosid_definition_drop(const char *name, int length)
+{
+	CosidDefinition probe;
+	Oid			table = find_table();
+	Oid			types[1] = {TEXTOID};
+	Datum		values[1];
+	char	   *user;
+
+	set_name(&probe, name, length);
+	lock_name(table, probe.name, true);
+	user = cosid_default_user(probe.name);
+	if (user != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("cannot drop generator \"%s\" because it is still in use",
+						probe.name),
+				 errdetail("The default of %s uses it.", user),
+				 errhint("Drop the default first.")));
+	values[0] = CStringGetTextDatum(probe.name);
+	if (execute_as_owner(table,
+						 psprintf("DELETE FROM %s WHERE name OPERATOR(pg_catalog.=) $1",
+								  cosid_table_name(table)),
+						 1, types, values, NULL) == 0)
+		no_such_generator(probe.name);
+}
+
+/*
+ * Triggers on cosid_generator
+ */
+
+PG_FUNCTION_INFO_V1(cosid_generator_insert);
+PG_FUNCTION_INFO_V1(cosid_generator_changed);
+
+static void
+check_trigger(FunctionCallInfo fcinfo)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function was not called by trigger manager")));
+}
+
+/*
+ * Before a row is inserted: what becomes of the one that is there.  A dump's
+ * rows come after its tables, whose defaults may have defined the generators on
+ * first use; then the dump's word counts.
+ */
+Datum
+cosid_generator_insert(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	Relation	table;
+	HeapTuple	existing;
+	Datum		value;
+	bool		isnull;
+	char	   *name;
+	bool		implicit;
+
+	check_trigger(fcinfo);
+	if (!TRIGGER_FIRED_BEFORE(trigger->tg_event) ||
+		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event) ||
+		!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+		elog(ERROR, "cosid_generator_insert must be fired before an insert, for each row");
+
+	table = trigger->tg_relation;
+	value = heap_getattr(trigger->tg_trigtuple, COSID_COL_NAME + 1,
+						 RelationGetDescr(table), &isnull);
+	if (isnull)
+		return PointerGetDatum(trigger->tg_trigtuple);	/* NOT NULL will say so */
+	name = TextDatumGetCString(value);
+	value = heap_getattr(trigger->tg_trigtuple, COSID_COL_IMPLICIT + 1,
+						 RelationGetDescr(table), &isnull);
+	implicit = !isnull && DatumGetBool(value);
+
+	lock_name(RelationGetRelid(table), name, true);
+	existing = find_row(table, name);
+	if (!HeapTupleIsValid(existing))
+		return PointerGetDatum(trigger->tg_trigtuple);
+	if (implicit)
+		return PointerGetDatum(NULL);
+
+	value = heap_getattr(existing, COSID_COL_IMPLICIT + 1, RelationGetDescr(table), &isnull);
+	if (isnull || !DatumGetBool(value))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("generator \"%s\" already exists", name)));
+	CatalogTupleDelete(table, &existing->t_self);
+	return PointerGetDatum(trigger->tg_trigtuple);
+}
+
+/* After any statement: tell every backend's cache. */
+Datum
+cosid_generator_changed(PG_FUNCTION_ARGS)
+{
+	check_trigger(fcinfo);
+	CacheInvalidateRelcache(((TriggerData *) fcinfo->context)->tg_relation);
+	return PointerGetDatum(NULL);
+}

@@ -1,0 +1,333 @@
+/*-------------------------------------------------------------------------
+ *
+ * generator.c
+ *		Minting: what cosid_next does.
+ *
+ * The step that mints is cosid_mint() in grant.h; here is what surrounds it:
+ * from a name to its slot in shared memory, and what a backend does when a step
+ * gives no ID: wait for the clock, wait for the worker, or say why not.  Every
+ * wait can be cancelled, and none holds anything that others need.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "commands/dbcommands.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "catalog.h"
+#include "clock.h"
+#include "definition.h"
+#include "errors.h"
+#include "generator.h"
+#include "grant.h"
+#include "lease.h"
+#include "settings.h"
+#include "slot.h"
+
+/*
+ * How much of a wait for the next tick is spent looking at the clock.  More is
+ * a core's time lost, less is an ID's: a sleep ends some 60 us late.
+ */
+#define TICK_SPIN_US	60
+
+/* One call's waits so far. */
+typedef struct WaitState
+{
+	bool		counted[COSID_WAIT_KINDS];
+	int64		grant_deadline; /* monotonic ms; set with the first grant wait */
+} WaitState;
+
+/* Count a kind of wait once a call. */
+static void
+count_wait(CosidSlot *slot, WaitState *state, CosidWait kind)
+{
+	if (!state->counted[kind])
+		pg_atomic_fetch_add_u64(&slot->waits[kind], 1);
+	state->counted[kind] = true;
+}
+
+/* A Unix time in ms, for a message. */
+static const char *
+ms_to_text(int64 unix_ms)
+{
+	TimestampTz timestamp;
+
+	if (!cosid_ms_to_timestamptz(unix_ms, &timestamp))
+		return psprintf(INT64_FORMAT " ms", unix_ms);
+	return pstrdup(timestamptz_to_str(timestamp));
+}
+
+static void
+raise_clock_backwards(const CosidDefinition *definition, int64 last_ms, int64 now_ms)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_COSID_CLOCK_BACKWARDS),
+			 errmsg("clock moved backwards: it is " INT64_FORMAT " ms behind the last ID of generator \"%s\"",
+					last_ms - now_ms, definition->name),
+			 errdetail("The last ID is of %s, the clock reads %s.",
+					   ms_to_text(last_ms), ms_to_text(now_ms)),
+			 errhint("IDs are given out again when the clock has caught up.")));
+}
+
+static void
+raise_overflow(const CosidDefinition *definition, int64 now)
+{
+	const CosidLayout *layout = &definition->layout;
+	int64		unit_ms = cosid_unit_ms(layout);
+
+	if (now < layout->epoch)
+		ereport(ERROR,
+				(errcode(ERRCODE_COSID_TIMESTAMP_OVERFLOW),
+				 errmsg("timestamp overflow: the clock is before the epoch of generator \"%s\"",
+						definition->name),
+				 errdetail("The epoch is %s, the clock reads %s.",
+						   ms_to_text(layout->epoch * unit_ms),
+						   ms_to_text(now * unit_ms))));
+	ereport(ERROR,
+			(errcode(ERRCODE_COSID_TIMESTAMP_OVERFLOW),
+			 errmsg("timestamp overflow: the timestamp bits of generator \"%s\" are used up",
+					definition->name),
+			 errdetail("Its %d bits lasted until %s.", layout->timestamp_bit,
+					   ms_to_text((layout->epoch + cosid_max_timestamp(layout)) * unit_ms)),
+			 errhint("Create a generator with a later epoch or more timestamp bits.")));
+}
+
+static void
+raise_does_not_fit(const CosidDefinition *definition, int64 machine_id)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_COSID_MACHINE_ID_OVERFLOW),
+			 errmsg("machine id overflow: machine id " INT64_FORMAT " does not fit into the %d machine bits of generator \"%s\"",
+					machine_id, definition->layout.machine_bit, definition->name),
+			 errhint("Create the generator with a namespace of its own.")));
+}
+
+/* Why there is no grant, as far as anyone knows; NULL: nobody does. */
+static const char *
+grant_problem(const CosidLeaseStatus *status, CosidMintStatus outcome,
+			  const CosidMint *mint)
+{
+	if (!cosid_worker)
+		return "The worker is switched off (\"cosid.worker\").";
+	if (status->last_error[0] != '\0' && status->last_error_at > status->guarded_at)
+	{
+		/* Kept in the encoding of the worker's database. */
+		if (pg_verifymbstr(status->last_error, (int) strlen(status->last_error), true))
+			return psprintf("The worker's last error: %s.", status->last_error);
+		return "The worker has reported an error, see the server's log.";
+	}
+	if (outcome == COSID_MINT_FLOOR)
+		return psprintf("The machine id was in use until %s; the clock has not passed that yet.",
+						ms_to_text(mint->floor));
+	if (outcome == COSID_MINT_LIMIT)
+		return psprintf("The grant ended at %s, and the worker has not extended it.",
+						ms_to_text(mint->limit));
+	return psprintf("The worker has not claimed one yet (state \"%s\").",
+					cosid_lease_state_name(status->state));
+}
+
+static void
+raise_no_grant(CosidLease *lease, CosidMintStatus outcome, const CosidMint *mint)
+{
+	CosidLeaseStatus status;
+
+	cosid_lease_read(lease, &status);
+	if (status.full && outcome == COSID_MINT_NO_GRANT)
+		ereport(ERROR,
+				(errcode(ERRCODE_COSID_MACHINE_ID_OVERFLOW),
+				 errmsg("machine id overflow: all machine ids of namespace \"%s\" are taken",
+						lease->namespace),
+				 errhint("Use a namespace of its own, or a layout with more machine bits.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_COSID_MACHINE_ID_LOST),
+			 errmsg("machine id lost or unavailable in namespace \"%s\"",
+					lease->namespace),
+			 errdetail("%s", grant_problem(&status, outcome, mint)),
+			 errhint("The view cosid_lease and the server's log tell more.")));
+}
+
+/*
+ * The worker needs the extension in its database.  If it is our own transaction
+ * that is creating it there, waiting would be in vain.
+ */
+static void
+check_own_extension(const CosidLease *lease)
+{
+	CosidExtension extension;
+	char	   *database = get_database_name(MyDatabaseId);
+
+	if (database == NULL || strcmp(database, cosid_database) != 0 ||
+		!cosid_extension_find(&extension) || !extension.uncommitted)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_COSID_MACHINE_ID_LOST),
+			 errmsg("machine id lost or unavailable in namespace \"%s\"",
+					lease->namespace),
+			 errdetail("Extension cosid in database \"%s\" was created by this transaction, and the worker does not see it before that has committed.",
+					   database)));
+}
+
+/*
+ * Wait until something about the lease has changed.  The first call of a wait
+ * only prepares and asks the worker, so that no change is missed between the
+ * attempt that failed and the sleep.
+ */
+static void
+wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
+			   const CosidMint *mint)
+{
+	CosidLease *lease = slot->lease;
+	int64		now = cosid_clock_monotonic_ms();
+	int64		left;
+
+	if (state->grant_deadline == 0)
+	{
+		if (RecoveryInProgress())
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("cannot give out IDs during recovery"),
+					 errdetail("The registry of machine ids is in this server's own database.")));
+		if (outcome == COSID_MINT_NO_GRANT)
+			check_own_extension(lease);
+		count_wait(slot, state, COSID_WAIT_GRANT);
+		state->grant_deadline = now + cosid_wait_timeout;
+		ConditionVariablePrepareToSleep(&lease->changed);
+		cosid_lease_want(lease);
+		CHECK_FOR_INTERRUPTS();
+		return;
+	}
+
+	left = state->grant_deadline - now;
+	if (left <= 0)
+	{
+		ConditionVariableCancelSleep();
+		raise_no_grant(lease, outcome, mint);
+	}
+
+	/* The clock will pass the floor by itself. */
+	if (outcome == COSID_MINT_FLOOR)
+		left = Min(left, Max(mint->floor - cosid_clock_now_ms() + 1, 1));
+	else
+		cosid_lease_want(lease);
+	(void) ConditionVariableTimedSleep(&lease->changed, (long) left,
+									   PG_WAIT_EXTENSION);
+}
+
+/* Wait for a clock that is behind the cursor, or fail if it is too far. */
+static void
+wait_for_clock(const CosidDefinition *definition, WaitState *state,
+			   const CosidMint *mint)
+{
+	int64		last_ms = cosid_cursor_ms(&definition->layout, mint->last);
+	int64		now_ms = cosid_clock_now_ms();
+	int64		behind_ms = last_ms - now_ms;
+
+	if (behind_ms <= 0)
+		return;					/* it has caught up by now */
+	if (!definition->clock_sync || behind_ms > cosid_clock_backwards_broken_threshold)
+		raise_clock_backwards(definition, last_ms, now_ms);
+	count_wait(definition->slot, state, COSID_WAIT_CLOCK);
+	cosid_clock_wait(last_ms, behind_ms <= cosid_clock_backwards_spin_threshold ?
+					 INT64CONST(1000) * behind_ms : 0);
+}
+
+/* A step gave no ID: do what has to be done before the next one. */
+static void
+wait_or_fail(const CosidDefinition *definition, WaitState *state,
+			 CosidMintStatus outcome, const CosidMint *mint)
+{
+	CosidSlot  *slot = definition->slot;
+
+	switch (outcome)
+	{
+		case COSID_MINT_OK:
+			break;
+		case COSID_MINT_AGAIN:
+			CHECK_FOR_INTERRUPTS();
+			break;
+		case COSID_MINT_DRY:
+			count_wait(slot, state, COSID_WAIT_TICK);
+			cosid_clock_wait(cosid_cursor_ms(&definition->layout, mint->last) +
+							 cosid_unit_ms(&definition->layout), TICK_SPIN_US);
+			break;
+		case COSID_MINT_CLOCK_BACKWARDS:
+			wait_for_clock(definition, state, mint);
+			break;
+		case COSID_MINT_OVERFLOW:
+			raise_overflow(definition, mint->now);
+			break;
+		case COSID_MINT_MACHINE_ID:
+			raise_does_not_fit(definition, mint->machine_id);
+			break;
+		case COSID_MINT_NO_GRANT:
+		case COSID_MINT_FLOOR:
+		case COSID_MINT_LIMIT:
+			wait_for_grant(slot, state, outcome, mint);
+			break;
+	}
+}
+
+/* The rest of a call whose first step gave no ID. */
+static int64
+next_after_waiting(const CosidDefinition *definition, CosidMintStatus outcome,
+				   CosidMint *mint)
+{
+	CosidSlot  *slot = definition->slot;
+	WaitState	state = {.grant_deadline = 0};
+
+	do
+	{
+		wait_or_fail(definition, &state, outcome, mint);
+		outcome = cosid_mint(&slot->lease->u.grant, &slot->u.cursor, &slot->layout,
+							 definition->reset_threshold, cosid_clock_now, mint);
+	} while (outcome != COSID_MINT_OK);
+	if (state.grant_deadline != 0)
+		ConditionVariableCancelSleep();
+	return cosid_pack(&slot->layout, mint->next, mint->machine_id);
+}
+
+static void
+attach_slot(CosidDefinition *definition)
+{
+	CosidLease *lease;
+
+	lease = cosid_lease_get(definition->namespace, definition->layout.machine_bit);
+	definition->slot = cosid_slot_get(lease, definition->utf8_name, &definition->layout);
+}
+
+/*
+ * The next ID of a generator.  Errors: 55000 when the library is not preloaded,
+ * those of cosid_definition_mint, 53400 when shared memory has no room for
+ * another generator, and ID001 to ID004.
+ */
+int64
+cosid_generator_next(const char *name, int length)
+{
+	CosidDefinition *definition;
+	CosidSlot  *slot;
+	CosidMint	mint = {.dry = 0};
+	CosidMintStatus outcome;
+
+	if (!cosid_preloaded())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cosid must be loaded when the server starts"),
+				 errhint("Add cosid to the setting \"shared_preload_libraries\" and restart the server.")));
+
+	definition = cosid_definition_mint(name, length);
+	if (unlikely(definition->slot == NULL))
+		attach_slot(definition);
+	slot = definition->slot;
+	outcome = cosid_mint(&slot->lease->u.grant, &slot->u.cursor, &slot->layout,
+						 definition->reset_threshold, cosid_clock_now, &mint);
+	if (likely(outcome == COSID_MINT_OK))
+		return cosid_pack(&slot->layout, mint.next, mint.machine_id);
+	return next_after_waiting(definition, outcome, &mint);
+}

@@ -1,0 +1,241 @@
+/*-------------------------------------------------------------------------
+ *
+ * lease.c
+ *		This server's claims to machine ids, in shared memory; see lease.h.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/shmem.h"
+#include "utils/timestamp.h"
+
+#include "lease.h"
+
+typedef struct LeaseShared
+{
+	/*
+	 * Guards the creation of leases and slots and all CosidLeaseStatus.  Never
+	 * taken to mint.
+	 */
+	LWLock	   *lock;
+
+	/*
+	 * The worker's latch, NULL while none runs.  Written by the worker, read by
+	 * backends; a stale one is some process's latch, which a spurious wake-up
+	 * does not hurt.
+	 */
+	pg_atomic_uint64 worker_latch;
+
+	/* Starts of the worker since it last reached its database; the worker's. */
+	int			worker_starts;
+
+	/*
+	 * How many leases are published.  Written under the lock after the lease
+	 * itself (a write barrier between), read by anyone.
+	 */
+	pg_atomic_uint32 count;
+
+	CosidLease	leases[FLEXIBLE_ARRAY_MEMBER];
+} LeaseShared;
+
+static LeaseShared *shared = NULL;
+
+Size
+cosid_lease_shmem_size(void)
+{
+	return add_size(offsetof(LeaseShared, leases),
+					mul_size(sizeof(CosidLease), cosid_max_namespaces));
+}
+
+/* Runs with AddinShmemInitLock held. */
+void
+cosid_lease_shmem_init(void)
+{
+	bool		found;
+
+	shared = ShmemInitStruct("cosid leases", cosid_lease_shmem_size(), &found);
+	if (found)
+		return;
+	shared->lock = &(GetNamedLWLockTranche("cosid"))->lock;
+	pg_atomic_init_u64(&shared->worker_latch, 0);
+	shared->worker_starts = 0;
+	pg_atomic_init_u32(&shared->count, 0);
+}
+
+/* Whether there is shared memory: the library was preloaded. */
+bool
+cosid_preloaded(void)
+{
+	return shared != NULL;
+}
+
+LWLock *
+cosid_lock(void)
+{
+	return shared->lock;
+}
+
+int
+cosid_lease_count(void)
+{
+	int			count = (int) pg_atomic_read_u32(&shared->count);
+
+	pg_read_barrier();
+	return count;
+}
+
+CosidLease *
+cosid_lease_at(int index)
+{
+	return &shared->leases[index];
+}
+
+static CosidLease *
+find_lease(const char *namespace)
+{
+	int			count = cosid_lease_count();
+
+	for (int i = 0; i < count; i++)
+	{
+		if (strcmp(shared->leases[i].namespace, namespace) == 0)
+			return &shared->leases[i];
+	}
+	return NULL;
+}
+
+/*
+ * The lease of a namespace, created if there is none: as wide as its first
+ * generator.  Error 53400 when there is no room.
+ */
+CosidLease *
+cosid_lease_get(const char *namespace, int machine_bit)
+{
+	CosidLease *lease = find_lease(namespace);
+	uint32		count;
+
+	if (lease != NULL)
+		return lease;
+
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	lease = find_lease(namespace);
+	if (lease == NULL)
+	{
+		count = pg_atomic_read_u32(&shared->count);
+		if (count >= (uint32) cosid_max_namespaces)
+			ereport(ERROR,
+					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+					 errmsg("too many cosid namespaces on this server"),
+					 errhint("Increase the setting \"cosid.max_namespaces\".")));
+		lease = &shared->leases[count];
+		memset(lease, 0, sizeof(CosidLease));
+		strlcpy(lease->namespace, namespace, sizeof(lease->namespace));
+		lease->machine_bit = machine_bit;
+		lease->status.state = COSID_LEASE_CLAIMING;
+		lease->status.machine_id = -1;
+		pg_atomic_init_u32(&lease->wanted, 0);
+		ConditionVariableInit(&lease->changed);
+		cosid_grant_init(&lease->u.grant);
+		pg_write_barrier();
+		pg_atomic_write_u32(&shared->count, count + 1);
+	}
+	LWLockRelease(shared->lock);
+	return lease;
+}
+
+/* Ask the worker for a grant, or for more of it. */
+void
+cosid_lease_want(CosidLease *lease)
+{
+	Latch	   *latch;
+
+	pg_atomic_exchange_u32(&lease->wanted, 1);
+	latch = (Latch *) (uintptr_t) pg_atomic_read_u64(&shared->worker_latch);
+	if (latch != NULL)
+		SetLatch(latch);
+}
+
+/* For the worker: whether anyone asked since the last call. */
+bool
+cosid_lease_take_wanted(CosidLease *lease)
+{
+	return pg_atomic_exchange_u32(&lease->wanted, 0) != 0;
+}
+
+void
+cosid_lease_read(CosidLease *lease, CosidLeaseStatus *status)
+{
+	LWLockAcquire(shared->lock, LW_SHARED);
+	*status = lease->status;
+	LWLockRelease(shared->lock);
+}
+
+/* For the worker; tells those who wait. */
+void
+cosid_lease_write(CosidLease *lease, const CosidLeaseStatus *status)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	lease->status = *status;
+	LWLockRelease(shared->lock);
+	ConditionVariableBroadcast(&lease->changed);
+}
+
+/* Keep an error for those who ask what is wrong; for the worker. */
+void
+cosid_lease_error(CosidLease *lease, const char *message)
+{
+	CosidLeaseStatus status;
+	int			length = pg_mbcliplen(message, (int) strlen(message),
+									  COSID_MAX_ERROR - 1);
+
+	cosid_lease_read(lease, &status);
+	memcpy(status.last_error, message, length);
+	status.last_error[length] = '\0';
+	status.last_error_at = GetCurrentTimestamp();
+	cosid_lease_write(lease, &status);
+}
+
+const char *
+cosid_lease_state_name(CosidLeaseState state)
+{
+	switch (state)
+	{
+		case COSID_LEASE_CLAIMING:
+			return "claiming";
+		case COSID_LEASE_HELD:
+			return "held";
+		case COSID_LEASE_LOST:
+			return "lost";
+		case COSID_LEASE_RELEASED:
+			return "released";
+	}
+	return "unknown";
+}
+
+/*
+ * For the worker when it starts: who is to be woken.  Returns how many starts
+ * before this one have not got as far as cosid_worker_connected().
+ */
+int
+cosid_worker_attach(Latch *latch)
+{
+	pg_atomic_write_u64(&shared->worker_latch, (uint64) (uintptr_t) latch);
+	return shared->worker_starts++;
+}
+
+void
+cosid_worker_connected(void)
+{
+	shared->worker_starts = 0;
+}
+
+void
+cosid_worker_detach(void)
+{
+	pg_atomic_write_u64(&shared->worker_latch, 0);
+}

@@ -1,0 +1,106 @@
+/*-------------------------------------------------------------------------
+ *
+ * lease.h
+ *		This server's claims to machine ids, in shared memory.
+ *
+ * One lease a namespace, in an array that only grows.  A lease is created by
+ * the backend that first wants it (or by the worker, for cosid.namespace) and
+ * from then on is the worker's to claim, extend and give back; see worker.c.
+ * Backends read its grant (grant.h) and, when that is missing or used up, ask
+ * for one and sleep until something has changed.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COSID_LEASE_H
+#define COSID_LEASE_H
+
+#include "datatype/timestamp.h"
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+
+#include "grant.h"
+#include "settings.h"
+
+#define COSID_MAX_ERROR		512 /* bytes of a kept error message */
+
+typedef enum CosidLeaseState
+{
+	COSID_LEASE_CLAIMING,		/* has no machine id yet */
+	COSID_LEASE_HELD,
+	COSID_LEASE_LOST,			/* another server took it; the next claim runs */
+	COSID_LEASE_RELEASED		/* given back, at shutdown */
+} CosidLeaseState;
+
+/*
+ * What the worker knows of a lease beside its grant.  Written by the worker,
+ * read by the views and by callers that give up waiting, all under the lock.
+ * A worker that was restarted finds here what it needs to go on with the grant
+ * that stands: registry, instance_id, token and watermark, which are written
+ * before the version becomes even.
+ */
+typedef struct CosidLeaseStatus
+{
+	CosidLeaseState state;
+	int			machine_id;		/* -1: never had one */
+	int64		token;			/* fencing token of the claim */
+	int64		floor;			/* the grant's, Unix ms */
+	int64		watermark;		/* last one confirmed by the registry, Unix ms */
+	char		instance_id[COSID_MAX_INSTANCE_ID + 1];
+	char		registry[NAMEDATALEN];	/* which one: its database's name */
+	TimestampTz claimed_at;
+	TimestampTz guarded_at;
+	bool		full;			/* the last claim found no machine id free */
+	char		last_error[COSID_MAX_ERROR];	/* empty: none yet */
+	TimestampTz last_error_at;
+} CosidLeaseStatus;
+
+typedef struct CosidLease
+{
+	/* Set before the lease is published, constant from then on. */
+	char		namespace[COSID_MAX_NAMESPACE + 1];
+	int			machine_bit;	/* width: machine ids are below 2^machine_bit */
+
+	/* The worker's under the lock, see above. */
+	CosidLeaseStatus status;
+
+	/*
+	 * Set by backends that found the grant missing or used up, taken by the
+	 * worker (an atomic exchange, which orders it with the latch).
+	 */
+	pg_atomic_uint32 wanted;
+
+	/* Signalled by the worker whenever grant or status have changed. */
+	ConditionVariable changed;
+
+	/* The worker writes, backends read without a lock: grant.h. */
+	union
+	{
+		CosidGrant	grant;
+		char		line[PG_CACHE_LINE_SIZE];
+	}			u pg_attribute_aligned(PG_CACHE_LINE_SIZE);
+} CosidLease;
+
+extern Size cosid_lease_shmem_size(void);
+extern void cosid_lease_shmem_init(void);
+extern bool cosid_preloaded(void);
+extern LWLock *cosid_lock(void);
+
+extern int	cosid_lease_count(void);
+extern CosidLease *cosid_lease_at(int index);
+extern CosidLease *cosid_lease_get(const char *namespace, int machine_bit);
+extern void cosid_lease_want(CosidLease *lease);
+extern bool cosid_lease_take_wanted(CosidLease *lease);
+extern void cosid_lease_read(CosidLease *lease, CosidLeaseStatus *status);
+extern void cosid_lease_write(CosidLease *lease, const CosidLeaseStatus *status);
+extern void cosid_lease_error(CosidLease *lease, const char *message);
+extern const char *cosid_lease_state_name(CosidLeaseState state);
+
+extern int	cosid_worker_attach(Latch *latch);
+extern void cosid_worker_connected(void);
+extern void cosid_worker_detach(void);
+
+#endif							/* COSID_LEASE_H */

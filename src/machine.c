@@ -1,0 +1,598 @@
+/*-------------------------------------------------------------------------
+ *
+ * machine.c
+ *		The registry's side of a lease: claim, guard and revert a machine id.
+ *
+ * The registry hands out disjoint intervals of time for each machine id, and
+ * that is all that keeps IDs unique; clocks and time-outs decide who may take
+ * which row, never whether it is safe:
+ *
+ * - A claim starts above the watermark that stands in the row, read from the
+ *   locked version, and raises the watermark in the same transaction.
+ * - The token tells this claim from every other.  A holder that was paused and
+ *   superseded matches no row any more.
+ * - A holder also names the last watermark that it has seen committed.  A row
+ *   that shows less was rolled back (a failover that lost commits): no match.
+ * - Guard only raises the watermark.  Revert alone may lower it, to what the
+ *   holder's cursors reached.
+ *
+ * The rules of who may take which row are in the fragments of SQL below, once,
+ * for choosing and for the second look at the locked row.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "common/hashfn.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "clock.h"
+#include "machine.h"
+#include "settings.h"
+#include "snowflake.h"
+
+/* Attempts at a row before the claim gives up for now; each lost one another's. */
+#define MAX_ATTEMPTS	1000
+
+/* "<namespace>.<machine id, at least 8 digits>", CosId's key. */
+#define MAX_ROW_NAME	100
+
+/* The parameters that every statement of a claim gets. */
+#define CLAIM_PARAMETERS	11
+#define P_NAMESPACE			"$1"
+#define P_MAX_MACHINE_ID	"$2"
+#define P_IDENTITY			"$3"
+#define P_INSTANCE_ID		"$4"
+#define P_STABLE			"$5"
+#define P_LOCAL				"$6"
+#define P_AVOID				"$7"
+#define P_REGISTRY_NOW		"$8"
+#define P_SERVER_NOW		"$9"
+#define P_SAFE_GUARD		"$10"
+#define P_MACHINE_ID		"$11"
+
+/*
+ * No ID of the row's machine id is later than this.  Ours is the watermark.
+ * CosId's Java services keep a heartbeat there that trails their IDs; they do
+ * not know the column fence, which is how such a row is told.
+ */
+#define ROW_FLOOR \
+	"(CASE WHEN m.fence <> m.distribute_time AND m.instance_id <> ''" \
+	" THEN m.last_timestamp + " P_SAFE_GUARD " ELSE m.last_timestamp END)"
+
+/*
+ * A server is known by its identity, whatever its settings say; a stable one by
+ * its instance id alone, but not so far as to oust another that runs.
+ */
+#define ROW_OWN \
+	"(CASE WHEN " P_STABLE " THEN m.instance_id = " P_INSTANCE_ID \
+	" AND (m.stable OR m.owner = " P_IDENTITY ")" \
+	" ELSE m.owner = " P_IDENTITY " END)"
+
+#define ROW_EXPIRED \
+	"(m.last_timestamp <= " P_REGISTRY_NOW " - " P_SAFE_GUARD ")"
+
+#define ROW_TAKEABLE \
+	"(" ROW_OWN " OR m.instance_id = '' OR (" ROW_EXPIRED " AND NOT m.stable))"
+
+#define ROW_PASSED \
+	"(" ROW_FLOOR " < " P_REGISTRY_NOW " AND " ROW_FLOOR " < " P_SERVER_NOW ")"
+
+#define ROW_AVOIDED \
+	"(m.machine_id = " P_AVOID " AND NOT " ROW_EXPIRED ")"
+
+/*
+ * At which step of a claim a row may be taken; NULL: not at all.  (Step 3 is a
+ * machine id without a row.)  In a local registry rows of another identity mean
+ * that this server is a copy, whose origin may run: they are left to the end.
+ */
+#define ROW_STEP \
+	"(CASE WHEN " P_STABLE " AND " ROW_OWN " THEN 1" \
+	" WHEN NOT " ROW_TAKEABLE " OR " ROW_AVOIDED " THEN NULL" \
+	" WHEN " ROW_PASSED " AND (" ROW_OWN " OR NOT " P_LOCAL ") THEN 2" \
+	" ELSE 4 END)"
+
+#define STEP_STABLE		1
+#define STEP_PASSED		2
+#define STEP_WAIT		4
+
+typedef struct ClaimState
+{
+	const CosidClaim *claim;
+	CosidClaimed *claimed;
+	char	   *table;			/* qualified name */
+	int64		registry_now;
+	Datum		values[CLAIM_PARAMETERS];
+} ClaimState;
+
+static const Oid claim_types[CLAIM_PARAMETERS] = {
+	TEXTOID, INT8OID, TEXTOID, TEXTOID, BOOLOID, BOOLOID, INT4OID,
+	INT8OID, INT8OID, INT8OID, INT4OID
+};
+
+/* Run one statement; returns the number of rows, in SPI_tuptable. */
+static uint64
+execute(const char *sql, int nargs, const Oid *types, Datum *values)
+{
+	if (SPI_execute_with_args(sql, nargs, (Oid *) types, values, NULL, false, 0) < 0)
+		elog(ERROR, "SPI_execute_with_args failed: %s", sql);
+	return SPI_processed;
+}
+
+/* A column of the first row, which must not be NULL. */
+static Datum
+result(int column)
+{
+	bool		isnull;
+	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc,
+									  column, &isnull);
+
+	if (isnull)
+		elog(ERROR, "unexpected null in cosid_machine");
+	return value;
+}
+
+static uint64
+claim_execute(ClaimState *state, const char *format, int machine_id)
+{
+	state->values[CLAIM_PARAMETERS - 1] = Int32GetDatum(machine_id);
+	return execute(psprintf(format, state->table), CLAIM_PARAMETERS,
+				   claim_types, state->values);
+}
+
+/*
+ * Choose a row without locking it: the step at which it may be taken and its
+ * machine id.  0: none.
+ */
+static int
+choose_row(ClaimState *state, int *machine_id)
+{
+	if (claim_execute(state,
+					  "SELECT s.step, s.machine_id FROM ("
+					  "SELECT " ROW_STEP " AS step, " ROW_OWN " AS own, "
+					  ROW_FLOOR " AS floor, m.machine_id FROM %s m"
+					  " WHERE m.namespace = " P_NAMESPACE
+					  " AND m.machine_id <= " P_MAX_MACHINE_ID ") s"
+					  " WHERE s.step IS NOT NULL"
+					  " ORDER BY s.step, CASE s.step WHEN 2 THEN NOT s.own END,"
+					  " CASE s.step WHEN 4 THEN s.floor END, s.machine_id LIMIT 1",
+					  0) == 0)
+		return 0;
+	*machine_id = DatumGetInt32(result(2));
+	return DatumGetInt32(result(1));
+}
+
+/* The lowest machine id without a row, from one on; -1: none. */
+static int
+choose_free(ClaimState *state, int from)
+{
+	if (claim_execute(state,
+					  "SELECT f.machine_id::int4 FROM ("
+					  "SELECT " P_MACHINE_ID "::int8 AS machine_id UNION ALL"
+					  " SELECT m.machine_id::int8 + 1 FROM %1$s m"
+					  " WHERE m.namespace = " P_NAMESPACE
+					  " AND m.machine_id >= " P_MACHINE_ID
+					  " UNION ALL SELECT " P_AVOID "::int8 + 1) f"
+					  " WHERE f.machine_id BETWEEN " P_MACHINE_ID " AND " P_MAX_MACHINE_ID
+					  " AND f.machine_id <> " P_AVOID
+					  " AND NOT EXISTS (SELECT 1 FROM %1$s x"
+					  " WHERE x.namespace = " P_NAMESPACE
+					  " AND x.machine_id = f.machine_id)"
+					  " ORDER BY f.machine_id LIMIT 1",
+					  from) == 0)
+		return COSID_NO_MACHINE_ID;
+	return DatumGetInt32(result(1));
+}
+
+/*
+ * Where to look for a free machine id first.  Local registries never hear of
+ * each other, so their servers start at different places.
+ */
+static int
+first_choice(const CosidClaim *claim)
+{
+	uint64		hash;
+
+	if (!claim->local)
+		return 0;
+	hash = hash_bytes_extended((const unsigned char *) claim->identity,
+							   (int) strlen(claim->identity), 0);
+	return (int) (hash % (UINT64CONST(1) << claim->machine_bit));
+}
+
+/* The figures of a claim above row_floor (Unix ms). */
+static void
+set_claimed(ClaimState *state, int machine_id, int64 row_floor, int64 last_token)
+{
+	const CosidClaim *claim = state->claim;
+	CosidClaimed *claimed = state->claimed;
+
+	claimed->status = COSID_CLAIMED;
+	claimed->machine_id = machine_id;
+	claimed->token = Max(state->registry_now, last_token + 1);
+	claimed->floor = Max(row_floor, claim->least_floor);
+	claimed->watermark = Max(Max(claimed->floor, state->registry_now),
+							 claim->server_now + claim->lead);
+}
+
+/* The values of the row to write, as set_claimed found them. */
+static void
+row_values(ClaimState *state, Datum *values)
+{
+	const CosidClaim *claim = state->claim;
+	const CosidClaimed *claimed = state->claimed;
+	char		name[MAX_ROW_NAME];
+
+	snprintf(name, sizeof(name), "%s.%08d", claim->namespace, claimed->machine_id);
+	values[0] = CStringGetTextDatum(claim->namespace);
+	values[1] = Int32GetDatum(claimed->machine_id);
+	values[2] = CStringGetTextDatum(claim->instance_id);
+	values[3] = CStringGetTextDatum(claim->identity);
+	values[4] = BoolGetDatum(claim->stable);
+	values[5] = Int64GetDatum(claimed->watermark);
+	values[6] = Int64GetDatum(claimed->token);
+	values[7] = CStringGetTextDatum(name);
+}
+
+static const Oid row_types[8] = {
+	TEXTOID, INT4OID, TEXTOID, TEXTOID, BOOLOID, INT8OID, INT8OID, TEXTOID
+};
+
+/* Take a machine id that has no row.  False: another was faster. */
+static bool
+take_free(ClaimState *state, int machine_id)
+{
+	Datum		values[8];
+
+	/* No ID of it is known to this registry: the later of both clocks will do. */
+	set_claimed(state, machine_id,
+				Max(state->registry_now, state->claim->server_now), 0);
+	row_values(state, values);
+	return execute(psprintf("INSERT INTO %s (namespace, machine_id, instance_id, owner,"
+							" stable, last_timestamp, distribute_time, fence, revert_time, name)"
+							" VALUES ($1, $2, $3, $4, $5, $6, $7, $7, 0, $8)"
+							" ON CONFLICT DO NOTHING", state->table),
+				   8, row_types, values) == 1;
+}
+
+/* Take the row that is locked. */
+static void
+take_row(ClaimState *state, int machine_id, int64 row_floor, int64 last_token)
+{
+	Datum		values[8];
+
+	set_claimed(state, machine_id, row_floor, last_token);
+	row_values(state, values);
+	if (execute(psprintf("UPDATE %s SET instance_id = $3, owner = $4, stable = $5,"
+						 " last_timestamp = $6, distribute_time = $7, fence = $7,"
+						 " revert_time = 0"
+						 " WHERE namespace = $1 AND machine_id = $2", state->table),
+				8, row_types, values) != 1)
+		elog(ERROR, "machine id %d of namespace \"%s\" vanished while it was locked",
+			 machine_id, state->claim->namespace);
+}
+
+/*
+ * Lock the chosen row and take it, if it may still be taken at that step.
+ * Floor and token come from the locked version: what we saw before may be old.
+ */
+static bool
+take_chosen(ClaimState *state, int step, int machine_id)
+{
+	if (claim_execute(state,
+					  psprintf("SELECT " ROW_FLOOR ", m.distribute_time FROM %%s m"
+							   " WHERE m.namespace = " P_NAMESPACE
+							   " AND m.machine_id = " P_MACHINE_ID
+							   " AND " ROW_STEP " = %d FOR UPDATE", step),
+					  machine_id) == 0)
+		return false;
+	take_row(state, machine_id, DatumGetInt64(result(1)), DatumGetInt64(result(2)));
+	return true;
+}
+
+/* A fixed machine id: its own row only, taken as soon as nobody else holds it. */
+static bool
+take_fixed(ClaimState *state, int machine_id)
+{
+	if (claim_execute(state,
+					  "SELECT " ROW_FLOOR ", m.distribute_time, " ROW_TAKEABLE ","
+					  " m.instance_id::text FROM %s m"
+					  " WHERE m.namespace = " P_NAMESPACE
+					  " AND m.machine_id = " P_MACHINE_ID " FOR UPDATE",
+					  machine_id) == 0)
+		return take_free(state, machine_id);
+
+	if (DatumGetBool(result(3)))
+		take_row(state, machine_id, DatumGetInt64(result(1)), DatumGetInt64(result(2)));
+	else
+	{
+		state->claimed->status = COSID_CLAIM_HELD;
+		strlcpy(state->claimed->holder, TextDatumGetCString(result(4)),
+				sizeof(state->claimed->holder));
+	}
+	return true;
+}
+
+/* One attempt, step by step.  False: another was faster, try again. */
+static bool
+claim_once(ClaimState *state)
+{
+	const CosidClaim *claim = state->claim;
+	int			machine_id = COSID_NO_MACHINE_ID;
+	int			free_id;
+	int			step;
+
+	if (claim->fixed_machine_id != COSID_NO_MACHINE_ID)
+	{
+		if (claim->fixed_machine_id < (INT64CONST(1) << claim->machine_bit))
+			return take_fixed(state, claim->fixed_machine_id);
+		state->claimed->status = COSID_CLAIM_FULL;
+		return true;
+	}
+
+	step = choose_row(state, &machine_id);
+	if (step == STEP_STABLE || step == STEP_PASSED)
+		return take_chosen(state, step, machine_id);
+
+	free_id = choose_free(state, first_choice(claim));
+	if (free_id == COSID_NO_MACHINE_ID)
+		free_id = choose_free(state, 0);
+	if (free_id != COSID_NO_MACHINE_ID)
+		return take_free(state, free_id);
+
+	if (step == STEP_WAIT)
+		return take_chosen(state, step, machine_id);
+
+	state->claimed->status = COSID_CLAIM_FULL;
+	return true;
+}
+
+/*
+ * Claim a machine id.  Raises errors of its statements, and 40001 when it lost
+ * every race for a row.
+ */
+void
+cosid_machine_claim(const CosidExtension *extension, const CosidClaim *claim,
+					CosidClaimed *claimed)
+{
+	ClaimState	state = {.claim = claim,.claimed = claimed};
+	int			attempts = 0;
+	bool		done;
+
+	memset(claimed, 0, sizeof(CosidClaimed));
+	SPI_connect();
+	state.table = cosid_table_name(cosid_table_oid(extension, "cosid_machine"));
+	state.values[0] = CStringGetTextDatum(claim->namespace);
+	state.values[1] = Int64GetDatum((INT64CONST(1) << claim->machine_bit) - 1);
+	state.values[2] = CStringGetTextDatum(claim->identity);
+	state.values[3] = CStringGetTextDatum(claim->instance_id);
+	state.values[4] = BoolGetDatum(claim->stable);
+	state.values[5] = BoolGetDatum(claim->local);
+	state.values[6] = Int32GetDatum(claim->avoid_machine_id);
+	state.values[8] = Int64GetDatum(claim->server_now);
+	state.values[9] = Int64GetDatum(claim->safe_guard);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (attempts++ >= MAX_ATTEMPTS)
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("could not claim a machine id of namespace \"%s\" due to concurrent claims",
+							claim->namespace)));
+		state.registry_now = cosid_clock_now_ms();
+		state.values[7] = Int64GetDatum(state.registry_now);
+		done = claim_once(&state);
+	} while (!done);
+	SPI_finish();
+}
+
+/*
+ * Extend a lease: raise its watermark to the lead before the server's clock,
+ * and no less than the registry's.  False: the lease is lost.
+ */
+bool
+cosid_machine_guard(const CosidExtension *extension, const CosidHolding *holding,
+					const char *identity, int64 server_now, int64 lead,
+					int64 *watermark)
+{
+	static const Oid types[7] = {
+		TEXTOID, INT4OID, TEXTOID, INT8OID, INT8OID, INT8OID, TEXTOID
+	};
+	Datum		values[7];
+	char	   *table;
+	bool		held;
+
+	SPI_connect();
+	table = cosid_table_name(cosid_table_oid(extension, "cosid_machine"));
+	values[0] = CStringGetTextDatum(holding->namespace);
+	values[1] = Int32GetDatum(holding->machine_id);
+	values[2] = CStringGetTextDatum(holding->instance_id);
+	values[3] = Int64GetDatum(holding->token);
+	values[4] = Int64GetDatum(holding->confirmed);
+	values[5] = Int64GetDatum(Max(server_now + lead, cosid_clock_now_ms()));
+	values[6] = CStringGetTextDatum(identity);
+	held = execute(psprintf("UPDATE %s SET last_timestamp = greatest(last_timestamp, $6), owner = $7"
+							" WHERE namespace = $1 AND machine_id = $2 AND instance_id = $3"
+							" AND distribute_time = $4 AND last_timestamp >= $5"
+							" RETURNING last_timestamp", table),
+				   7, types, values) == 1;
+	if (held)
+		*watermark = DatumGetInt64(result(1));
+	SPI_finish();
+	return held;
+}
+
+/*
+ * Give a lease back and leave the watermark that its holder reached.  A stable
+ * row stays its instance's.  False: the lease was lost, nothing has changed.
+ */
+bool
+cosid_machine_revert(const CosidExtension *extension,
+					 const CosidHolding *holding, int64 watermark)
+{
+	static const Oid types[7] = {
+		TEXTOID, INT4OID, TEXTOID, INT8OID, INT8OID, INT8OID, INT8OID
+	};
+	Datum		values[7];
+	char	   *table;
+	bool		held;
+
+	SPI_connect();
+	table = cosid_table_name(cosid_table_oid(extension, "cosid_machine"));
+	values[0] = CStringGetTextDatum(holding->namespace);
+	values[1] = Int32GetDatum(holding->machine_id);
+	values[2] = CStringGetTextDatum(holding->instance_id);
+	values[3] = Int64GetDatum(holding->token);
+	values[4] = Int64GetDatum(holding->confirmed);
+	values[5] = Int64GetDatum(watermark);
+	values[6] = Int64GetDatum(cosid_clock_now_ms());
+	held = execute(psprintf("UPDATE %s SET last_timestamp = $6, revert_time = $7,"
+							" instance_id = CASE WHEN stable THEN instance_id ELSE '' END"
+							" WHERE namespace = $1 AND machine_id = $2 AND instance_id = $3"
+							" AND distribute_time = $4 AND last_timestamp >= $5", table),
+				   7, types, values) == 1;
+	SPI_finish();
+	return held;
+}
+
+/*
+ * The same as SQL functions: what the worker of another server calls here.
+ */
+
+PG_FUNCTION_INFO_V1(cosid_machine_claim_sql);
+PG_FUNCTION_INFO_V1(cosid_machine_guard_sql);
+PG_FUNCTION_INFO_V1(cosid_machine_revert_sql);
+PG_FUNCTION_INFO_V1(cosid_machine_keep);
+
+static void
+find_extension(CosidExtension *extension)
+{
+	/* The second look at a locked row must see its latest version. */
+	if (IsolationUsesXactSnapshot())
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("a machine id can only be claimed, guarded or reverted in isolation level READ COMMITTED")));
+	if (!cosid_extension_find(extension))
+		elog(ERROR, "extension cosid does not exist");
+}
+
+static char *
+text_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return text_to_cstring(PG_GETARG_TEXT_PP(argument));
+}
+
+Datum
+cosid_machine_claim_sql(PG_FUNCTION_ARGS)
+{
+	static const char *const status_names[] = {"claimed", "held", "full"};
+	CosidExtension extension;
+	CosidClaim	claim;
+	CosidClaimed claimed;
+	TupleDesc	desc;
+	Datum		values[6];
+	bool		nulls[6] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	claim.namespace = text_argument(fcinfo, 0);
+	claim.machine_bit = PG_GETARG_INT32(1);
+	claim.identity = text_argument(fcinfo, 2);
+	claim.instance_id = text_argument(fcinfo, 3);
+	claim.stable = PG_GETARG_BOOL(4);
+	claim.fixed_machine_id = PG_GETARG_INT32(5);
+	claim.avoid_machine_id = PG_GETARG_INT32(6);
+	claim.local = PG_GETARG_BOOL(7);
+	claim.server_now = PG_GETARG_INT64(8);
+	claim.lead = PG_GETARG_INT64(9);
+	claim.safe_guard = PG_GETARG_INT64(10);
+	claim.least_floor = PG_GETARG_INT64(11);
+	if (!cosid_namespace_valid(claim.namespace, COSID_MAX_NAMESPACE))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid namespace: \"%s\"", claim.namespace)));
+	if (claim.machine_bit < 1 || claim.machine_bit > COSID_MAX_MACHINE_BITS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("machine bits must be between 1 and %d", COSID_MAX_MACHINE_BITS)));
+	if (claim.instance_id[0] == '\0' || strlen(claim.instance_id) > COSID_MAX_INSTANCE_ID)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("an instance id must have 1 to %d bytes", COSID_MAX_INSTANCE_ID)));
+
+	find_extension(&extension);
+	cosid_machine_claim(&extension, &claim, &claimed);
+
+	values[0] = CStringGetTextDatum(status_names[claimed.status]);
+	values[1] = Int32GetDatum(claimed.machine_id);
+	values[2] = Int64GetDatum(claimed.token);
+	values[3] = Int64GetDatum(claimed.floor);
+	values[4] = Int64GetDatum(claimed.watermark);
+	values[5] = CStringGetTextDatum(claimed.holder);
+	if (claimed.status != COSID_CLAIMED)
+		nulls[1] = nulls[2] = nulls[3] = nulls[4] = true;
+	if (claimed.status != COSID_CLAIM_HELD)
+		nulls[5] = true;
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}
+
+static void
+holding_arguments(FunctionCallInfo fcinfo, CosidHolding *holding)
+{
+	holding->namespace = text_argument(fcinfo, 0);
+	holding->machine_id = PG_GETARG_INT32(1);
+	holding->instance_id = text_argument(fcinfo, 2);
+	holding->token = PG_GETARG_INT64(3);
+	holding->confirmed = PG_GETARG_INT64(4);
+}
+
+Datum
+cosid_machine_guard_sql(PG_FUNCTION_ARGS)
+{
+	CosidExtension extension;
+	CosidHolding holding;
+	int64		watermark;
+
+	holding_arguments(fcinfo, &holding);
+	find_extension(&extension);
+	if (!cosid_machine_guard(&extension, &holding, text_argument(fcinfo, 5),
+							 PG_GETARG_INT64(6), PG_GETARG_INT64(7), &watermark))
+		PG_RETURN_NULL();
+	PG_RETURN_INT64(watermark);
+}
+
+Datum
+cosid_machine_revert_sql(PG_FUNCTION_ARGS)
+{
+	CosidExtension extension;
+	CosidHolding holding;
+
+	holding_arguments(fcinfo, &holding);
+	find_extension(&extension);
+	PG_RETURN_BOOL(cosid_machine_revert(&extension, &holding, PG_GETARG_INT64(5)));
+}
+
+/* Trigger on cosid_machine: a machine id's history is its watermark. */
+Datum
+cosid_machine_keep(PG_FUNCTION_ARGS)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function was not called by trigger manager")));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("rows of cosid_machine cannot be deleted"),
+			 errdetail("The watermark in a machine id's row is what keeps its IDs from being given out twice.")));
+	PG_RETURN_NULL();
+}

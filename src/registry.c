@@ -1,0 +1,294 @@
+/*-------------------------------------------------------------------------
+ *
+ * registry.c
+ *		The worker's way to the registry, which is the server's own: the
+ *		extension's tables in cosid.database, reached through SPI.
+ *
+ * The worker is superuser in a database that others can write to.  So it takes
+ * nothing from there on trust: settings that ALTER DATABASE or ALTER ROLE could
+ * have changed are overridden, tables are found as members of the extension
+ * (catalog.c), and all statements run as a security-restricted operation.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timeout.h"
+
+#include "clock.h"
+#include "identity.h"
+#include "registry.h"
+#include "settings.h"
+
+/* How long a call may take, locks and commit aside, and wait for one lock. */
+#define CALL_TIMEOUT_MS		5000
+#define LOCK_TIMEOUT		"1s"
+
+typedef struct RegistryCall RegistryCall;
+
+/* What a call does inside of its transaction. */
+typedef CosidRegistryStatus (*RegistryWork) (RegistryCall *call,
+											 const CosidExtension *extension);
+
+struct RegistryCall
+{
+	RegistryWork work;
+	bool		create;			/* create the extension if it is absent */
+	bool		replicate;		/* wait as the server's synchronous_commit says */
+	int			timeout_ms;
+
+	/* arguments and results of the three calls */
+	const CosidClaim *claim;
+	CosidClaimed *claimed;
+	const CosidHolding *holding;
+	int64		watermark;
+};
+
+volatile sig_atomic_t cosid_registry_busy = false;
+
+/* Which registry a lease is of. */
+const char *
+cosid_registry_name(void)
+{
+	return cosid_database;
+}
+
+/* For the worker, once: connect to the registry's database. */
+void
+cosid_registry_connect(void)
+{
+	static const char *const overrides[][2] = {
+		{"role", "none"},
+		{"search_path", "pg_catalog, pg_temp"},
+		{"default_transaction_isolation", "read committed"},
+		{"default_transaction_read_only", "off"},
+		{"default_transaction_deferrable", "off"},
+		{"default_tablespace", ""},
+		{"default_table_access_method", "heap"},
+		{"session_replication_role", "origin"},
+		{"statement_timeout", "0"},
+		{"transaction_timeout", "0"},
+		{"lock_timeout", LOCK_TIMEOUT},
+		{"idle_in_transaction_session_timeout", "0"},
+	};
+	Oid			user;
+	int			context;
+
+	BackgroundWorkerInitializeConnection(cosid_database, NULL, 0);
+
+	for (int i = 0; i < (int) lengthof(overrides); i++)
+	{
+		/* transaction_timeout is not in every version */
+		if (GetConfigOption(overrides[i][0], true, false) != NULL)
+			SetConfigOption(overrides[i][0], overrides[i][1],
+							PGC_SUSET, PGC_S_OVERRIDE);
+	}
+
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(user, context | SECURITY_RESTRICTED_OPERATION);
+}
+
+/* Create the extension in the registry's database: no user has to. */
+static void
+create_extension(void)
+{
+	const char *schema = "public";
+
+	SPI_connect();
+	if (!OidIsValid(get_namespace_oid(schema, true)))
+	{
+		schema = "cosid";
+		if (!OidIsValid(get_namespace_oid(schema, true)))
+			SPI_execute("CREATE SCHEMA cosid", false, 0);
+	}
+	SPI_execute(psprintf("CREATE EXTENSION cosid SCHEMA %s", schema), false, 0);
+	SPI_finish();
+	CommandCounterIncrement();
+}
+
+static CosidRegistryStatus
+run_transaction(RegistryCall *call)
+{
+	CosidRegistryStatus status;
+	CosidExtension extension;
+	bool		created = false;
+
+	StartTransactionCommand();
+	enable_timeout_after(STATEMENT_TIMEOUT, call->timeout_ms);
+	PushActiveSnapshot(GetTransactionSnapshot());
+
+	/*
+	 * Never less than a flush, for this transaction: the watermark must outlive
+	 * a crash.
+	 */
+	if (!call->replicate || synchronous_commit < SYNCHRONOUS_COMMIT_LOCAL_FLUSH)
+		(void) set_config_option("synchronous_commit", "local", PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+
+	if (!cosid_extension_find(&extension) && call->create)
+	{
+		create_extension();
+		created = true;
+	}
+	if (cosid_extension_find(&extension))
+		status = call->work(call, &extension);
+	else
+		status = COSID_REGISTRY_ABSENT;
+
+	PopActiveSnapshot();
+	disable_timeout(STATEMENT_TIMEOUT, false);
+	CommitTransactionCommand();
+
+	if (created)
+		ereport(LOG,
+				(errmsg("created extension cosid in database \"%s\"",
+						cosid_database)));
+	return status;
+}
+
+/* Run a call in a transaction of its own; see registry.h for what it promises. */
+static CosidRegistryStatus
+run_call(RegistryCall *call, CosidRegistryError *error)
+{
+	MemoryContext context = CurrentMemoryContext;
+	CosidRegistryStatus status;
+
+	error->message[0] = '\0';
+	cosid_registry_busy = true;
+	PG_TRY();
+	{
+		status = run_transaction(call);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *edata;
+
+		MemoryContextSwitchTo(context);
+		edata = CopyErrorData();
+		FlushErrorState();
+		disable_timeout(STATEMENT_TIMEOUT, false);
+		AbortCurrentTransaction();
+		MemoryContextSwitchTo(context);
+		strlcpy(error->message, edata->message, sizeof(error->message));
+		FreeErrorData(edata);
+		status = COSID_REGISTRY_FAILED;
+	}
+	PG_END_TRY();
+	cosid_registry_busy = false;
+
+	/* A cancel that came too late is not meant for the next call. */
+	QueryCancelPending = false;
+
+	/* Lets autovacuum know of the rows that we update. */
+	pgstat_report_stat(true);
+	return status;
+}
+
+static CosidRegistryStatus
+work_claim(RegistryCall *call, const CosidExtension *extension)
+{
+	cosid_machine_claim(extension, call->claim, call->claimed);
+	return COSID_REGISTRY_OK;
+}
+
+/*
+ * Claim a machine id for a lease.  COSID_REGISTRY_OK: `claimed` has the
+ * registry's answer.
+ */
+CosidRegistryStatus
+cosid_registry_claim(CosidLease *lease, bool create, int64 least_floor,
+					 int avoid, CosidClaimed *claimed, CosidRegistryError *error)
+{
+	char		identity[COSID_IDENTITY_SIZE];
+	CosidClaim	claim = {
+		.namespace = lease->namespace,
+		.machine_bit = lease->machine_bit,
+		.identity = identity,
+		.instance_id = cosid_own_instance_id(),
+		.stable = cosid_stable,
+		.fixed_machine_id = COSID_NO_MACHINE_ID,
+		.avoid_machine_id = avoid,
+		.local = true,
+		.server_now = cosid_clock_now_ms(),
+		.lead = cosid_watermark_lead,
+		.safe_guard = cosid_safe_guard_duration,
+		.least_floor = least_floor,
+	};
+	RegistryCall call = {
+		.work = work_claim,
+		.create = create,
+		.replicate = true,
+		.timeout_ms = CALL_TIMEOUT_MS,
+		.claim = &claim,
+		.claimed = claimed,
+	};
+
+	cosid_own_identity(identity);
+	return run_call(&call, error);
+}
+
+static CosidRegistryStatus
+work_guard(RegistryCall *call, const CosidExtension *extension)
+{
+	char		identity[COSID_IDENTITY_SIZE];
+
+	cosid_own_identity(identity);
+	return cosid_machine_guard(extension, call->holding, identity,
+							   cosid_clock_now_ms(), cosid_watermark_lead,
+							   &call->watermark) ?
+		COSID_REGISTRY_OK : COSID_REGISTRY_LOST;
+}
+
+/* Extend a lease; COSID_REGISTRY_OK: to `watermark`. */
+CosidRegistryStatus
+cosid_registry_guard(const CosidHolding *holding, int64 *watermark,
+					 CosidRegistryError *error)
+{
+	RegistryCall call = {
+		.work = work_guard,
+		.replicate = true,
+		.timeout_ms = CALL_TIMEOUT_MS,
+		.holding = holding,
+	};
+	CosidRegistryStatus status = run_call(&call, error);
+
+	*watermark = call.watermark;
+	return status;
+}
+
+static CosidRegistryStatus
+work_revert(RegistryCall *call, const CosidExtension *extension)
+{
+	return cosid_machine_revert(extension, call->holding, call->watermark) ?
+		COSID_REGISTRY_OK : COSID_REGISTRY_LOST;
+}
+
+/*
+ * Give a lease back, leaving `watermark`.  Durable here is enough: where it is
+ * lost, the row merely keeps a higher watermark.
+ */
+CosidRegistryStatus
+cosid_registry_revert(const CosidHolding *holding, int64 watermark,
+					  int timeout_ms, CosidRegistryError *error)
+{
+	RegistryCall call = {
+		.work = work_revert,
+		.replicate = false,
+		.timeout_ms = timeout_ms,
+		.holding = holding,
+		.watermark = watermark,
+	};
+
+	return run_call(&call, error);
+}

@@ -1,0 +1,186 @@
+/*-------------------------------------------------------------------------
+ *
+ * settings.c
+ *		Defines the settings; see settings.h.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "utils/guc.h"
+
+#include "settings.h"
+
+/* Room for "-<machine bits>", which a generator may add (see definition.c). */
+#define MAX_NAMESPACE_SETTING	(COSID_MAX_NAMESPACE - 3)
+
+char	   *cosid_namespace = "cosid";
+char	   *cosid_database = "postgres";
+char	   *cosid_instance_id = "";
+bool		cosid_stable = false;
+bool		cosid_worker = true;
+int			cosid_max_generators = 1024;
+int			cosid_max_namespaces = 64;
+
+int			cosid_guard_interval = 60 * 1000;
+int			cosid_safe_guard_duration = 5 * 60 * 1000;
+int			cosid_watermark_lead = 10 * 1000;
+int			cosid_clock_backwards_spin_threshold = 1;
+int			cosid_clock_backwards_broken_threshold = 500;
+
+int			cosid_wait_timeout = 5 * 1000;
+bool		cosid_auto_create = true;
+
+/*
+ * Whether a text can be a namespace: 1 to max_length characters of printable
+ * ASCII, since databases of any encoding and servers in any locale share it.
+ */
+bool
+cosid_namespace_valid(const char *name, int max_length)
+{
+	int			length = 0;
+
+	for (; name[length] != '\0'; length++)
+	{
+		if (name[length] <= ' ' || name[length] > '~')
+			return false;
+	}
+	return length >= 1 && length <= max_length;
+}
+
+static bool
+check_namespace(char **newval, void **extra pg_attribute_unused(),
+				GucSource source pg_attribute_unused())
+{
+	if (cosid_namespace_valid(*newval, MAX_NAMESPACE_SETTING))
+		return true;
+	GUC_check_errdetail("A namespace is 1 to %d characters of printable ASCII without spaces.",
+						MAX_NAMESPACE_SETTING);
+	return false;
+}
+
+static bool
+check_instance_id(char **newval, void **extra pg_attribute_unused(),
+				  GucSource source pg_attribute_unused())
+{
+	if (strlen(*newval) <= COSID_MAX_INSTANCE_ID)
+		return true;
+	GUC_check_errdetail("An instance id has at most %d bytes.",
+						COSID_MAX_INSTANCE_ID);
+	return false;
+}
+
+/* The settings that exist only when the library is preloaded. */
+static void
+define_postmaster_settings(void)
+{
+	DefineCustomStringVariable("cosid.namespace",
+							   "Namespace of generators that name none.",
+							   NULL,
+							   &cosid_namespace, "cosid",
+							   PGC_POSTMASTER, 0,
+							   check_namespace, NULL, NULL);
+	DefineCustomStringVariable("cosid.database",
+							   "Database that holds this server's registry of machine ids.",
+							   NULL,
+							   &cosid_database, "postgres",
+							   PGC_POSTMASTER, 0,
+							   NULL, NULL, NULL);
+	DefineCustomStringVariable("cosid.instance_id",
+							   "Name of this server in the registry.",
+							   "Empty means host:port.",
+							   &cosid_instance_id, "",
+							   PGC_POSTMASTER, 0,
+							   check_instance_id, NULL, NULL);
+	DefineCustomBoolVariable("cosid.stable",
+							 "Keeps the machine id across restarts.",
+							 "The row in the registry is found again by the instance id, "
+							 "which must be this server's alone.",
+							 &cosid_stable, false,
+							 PGC_POSTMASTER, 0,
+							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("cosid.worker",
+							 "Starts the worker that claims machine ids.",
+							 NULL,
+							 &cosid_worker, true,
+							 PGC_POSTMASTER, 0,
+							 NULL, NULL, NULL);
+	DefineCustomIntVariable("cosid.max_generators",
+							"Number of generators that the server has room for.",
+							NULL,
+							&cosid_max_generators, 1024, 1, 1024 * 1024,
+							PGC_POSTMASTER, 0,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("cosid.max_namespaces",
+							"Number of namespaces that the server has room for.",
+							NULL,
+							&cosid_max_namespaces, 64, 1, 64 * 1024,
+							PGC_POSTMASTER, 0,
+							NULL, NULL, NULL);
+}
+
+void
+cosid_settings_define(bool preloaded)
+{
+	if (preloaded)
+		define_postmaster_settings();
+
+	DefineCustomIntVariable("cosid.guard_interval",
+							"Time between heartbeats of an idle lease.",
+							"At most half of cosid.safe_guard_duration is used.",
+							&cosid_guard_interval, 60 * 1000, 100, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("cosid.safe_guard_duration",
+							"Silence after which another server may take a machine id.",
+							NULL,
+							&cosid_safe_guard_duration, 5 * 60 * 1000, 200, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("cosid.watermark_lead",
+							"How far ahead of the clock the watermark is persisted.",
+							NULL,
+							&cosid_watermark_lead, 10 * 1000, 100, 60 * 60 * 1000,
+							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("cosid.clock_backwards_spin_threshold",
+							"Waits actively while the clock is behind the last ID by no more than this.",
+							NULL,
+							&cosid_clock_backwards_spin_threshold, 1, 0, 1000,
+							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("cosid.clock_backwards_broken_threshold",
+							"Fails when the clock is behind the last ID by more than this.",
+							NULL,
+							&cosid_clock_backwards_broken_threshold, 500, 0, 60 * 60 * 1000,
+							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("cosid.wait_timeout",
+							"Longest wait for a machine id before an ID is refused.",
+							NULL,
+							&cosid_wait_timeout, 5 * 1000, 0, INT_MAX,
+							PGC_USERSET, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	DefineCustomBoolVariable("cosid.auto_create",
+							 "Defines a generator on first use.",
+							 NULL,
+							 &cosid_auto_create, true,
+							 PGC_SUSET, 0,
+							 NULL, NULL, NULL);
+
+	if (preloaded)
+		MarkGUCPrefixReserved("cosid");
+	else
+	{
+		/* Not defined, but a configuration file may have it. */
+		const char *configured = GetConfigOption("cosid.namespace", true, false);
+
+		if (configured != NULL &&
+			cosid_namespace_valid(configured, MAX_NAMESPACE_SETTING))
+			cosid_namespace = strdup(configured);
+	}
+}

@@ -1,0 +1,43 @@
+/*-------------------------------------------------------------------------
+ *
+ * settings.h
+ *		The settings, cosid.*, as variables.
+ *
+ * Time spans are in milliseconds.  Those set at server start (postmaster
+ * level) do not exist when the library is not preloaded; cosid_namespace then
+ * is what the configuration says all the same.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COSID_SETTINGS_H
+#define COSID_SETTINGS_H
+
+#define COSID_MAX_NAMESPACE		63	/* bytes of a namespace */
+#define COSID_MAX_INSTANCE_ID	100 /* bytes of an instance id */
+
+/* at server start */
+extern char *cosid_namespace;
+extern char *cosid_database;
+extern char *cosid_instance_id;
+extern bool cosid_stable;
+extern bool cosid_worker;
+extern int	cosid_max_generators;
+extern int	cosid_max_namespaces;
+
+/* on reload */
+extern int	cosid_guard_interval;
+extern int	cosid_safe_guard_duration;
+extern int	cosid_watermark_lead;
+extern int	cosid_clock_backwards_spin_threshold;
+extern int	cosid_clock_backwards_broken_threshold;
+
+/* in a session */
+extern int	cosid_wait_timeout;
+extern bool cosid_auto_create;
+
+extern void cosid_settings_define(bool preloaded);
+extern bool cosid_namespace_valid(const char *name, int max_length);
+
+#endif							/* COSID_SETTINGS_H */

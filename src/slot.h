@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * slot.h
+ *		The state of generators, in shared memory.
+ *
+ * One slot a (namespace, name, layout), shared by all databases of the server:
+ * so IDs of one name and layout are unique across them.  Slots are published
+ * before their first use and never freed or reset while the server runs, so
+ * whoever closes a grant and then reads how many there are has seen every
+ * cursor that may have moved under it.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef COSID_SLOT_H
+#define COSID_SLOT_H
+
+#include "port/atomics.h"
+
+#include "lease.h"
+#include "snowflake.h"
+
+#define COSID_MAX_NAME		63	/* bytes of a generator's name, in UTF-8 */
+
+/* What callers had to wait for; kept by those who waited. */
+typedef enum CosidWait
+{
+	COSID_WAIT_TICK,			/* the sequence was used up */
+	COSID_WAIT_CLOCK,			/* the clock was behind */
+	COSID_WAIT_GRANT			/* no grant, or not for this time */
+} CosidWait;
+
+#define COSID_WAIT_KINDS	3
+
+typedef struct CosidSlot
+{
+	/* Set before the slot is published, constant from then on. */
+	CosidLease *lease;			/* of the namespace */
+	char		name[COSID_MAX_NAME + 1];	/* in UTF-8 */
+	CosidLayout layout;
+
+	/*
+	 * The last ID of machine ids before the present one; the worker's, written
+	 * while no grant stands, read by cosid_stat (which may be off by one then).
+	 */
+	pg_atomic_uint64 earlier_id;
+
+	/* Number of waits by kind; added to by backends, read by cosid_stat. */
+	pg_atomic_uint64 waits[COSID_WAIT_KINDS];
+
+	/* Moved by cosid_mint() in backends; read by the worker and cosid_stat. */
+	union
+	{
+		cosid_atomic cursor;
+		char		line[PG_CACHE_LINE_SIZE];
+	}			u pg_attribute_aligned(PG_CACHE_LINE_SIZE);
+} CosidSlot;
+
+extern Size cosid_slot_shmem_size(void);
+extern void cosid_slot_shmem_init(void);
+extern int	cosid_slot_count(void);
+extern CosidSlot *cosid_slot_at(int index);
+extern CosidSlot *cosid_slot_get(CosidLease *lease, const char *name,
+								 const CosidLayout *layout);
+extern bool cosid_slot_other_layout(const char *namespace, const char *name,
+									const CosidLayout *layout);
+extern int64 cosid_slot_largest_ms(const CosidLease *lease);
+extern void cosid_slot_keep_ids(const CosidLease *lease, int64 floor,
+								int64 machine_id);
+extern int64 cosid_slot_last_id(CosidSlot *slot);
+
+#endif							/* COSID_SLOT_H */

@@ -1,0 +1,534 @@
+/*-------------------------------------------------------------------------
+ *
+ * worker.c
+ *		The background worker that owns this server's leases.
+ *
+ * It alone opens, extends and closes the right to mint.  Backends never talk to
+ * it to get an ID; they set a lease's `wanted` and this process's latch when
+ * they find its grant missing or used up.  The worker persists a watermark in
+ * the registry first and raises the grant to it only when that has committed.
+ *
+ * The states of a lease, and what moves it on:
+ *
+ *	claiming	wanted (or the server's own namespace, at start)
+ *					-> claim a machine id			-> held
+ *	held		half of the lead used up while IDs are minted, the limit reached,
+ *				or a heartbeat due
+ *					-> extend						-> held, or lost
+ *	lost		another server has the machine id
+ *					-> claim another one at once	-> held
+ *	released	given back, at the end
+ *
+ * An error leaves the state as it is: minting goes on up to the limit, the
+ * worker tries again with growing pauses, says so once in the log, and keeps
+ * the message where callers that wait in vain find it.
+ *
+ * The worker connects to the registry's database from consistency on, and waits
+ * there while the server is in recovery.  When its own error or an
+ * administrator ends it, the next one finds the grants in shared memory and
+ * goes on with them.  It always exits with 1, so that it is started again.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "clock.h"
+#include "identity.h"
+#include "lease.h"
+#include "registry.h"
+#include "settings.h"
+#include "slot.h"
+#include "worker.h"
+
+/* Pauses between attempts after an error double from the first to the last. */
+#define FIRST_RETRY_MS			100
+#define LAST_RETRY_MS			2000
+
+/* The same between starts of a worker that can't reach its database. */
+#define LAST_RESTART_MS			30000
+
+#define RECOVERY_POLL_MS		1000
+
+/* Giving all leases back at shutdown takes no longer than this. */
+#define RELEASE_TIMEOUT_MS		2000
+
+/* After an idle lease's heartbeat, how long until something else happens. */
+#define NEVER					PG_INT64_MAX
+
+/*
+ * What the worker remembers of a lease for itself.  Times are on the monotonic
+ * clock.
+ */
+typedef struct LeaseControl
+{
+	bool		known;			/* seen by this worker before */
+	bool		wanted;			/* claim it, and create the registry if need be */
+	bool		eager;			/* claim it if there is a registry */
+	int64		next_try;		/* not before, after an error */
+	int64		retry_ms;		/* the pause before that; 0 while all is well */
+	int64		extended_at;
+	int64		minted_ms;		/* largest cursor at the last extension */
+	int			avoid;			/* the machine id that was lost */
+} LeaseControl;
+
+static LeaseControl *controls;
+
+/* SIGTERM: also ends a call that waits for something. */
+static void
+handle_shutdown(SIGNAL_ARGS)
+{
+	int			save_errno = errno;
+
+	if (!ShutdownRequestPending && cosid_registry_busy)
+	{
+		QueryCancelPending = true;
+		InterruptPending = true;
+	}
+	ShutdownRequestPending = true;
+	SetLatch(MyLatch);
+	errno = save_errno;
+}
+
+static void
+detach(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
+{
+	cosid_worker_detach();
+}
+
+/* All went well. */
+static void
+note_success(CosidLease *lease, LeaseControl *control)
+{
+	if (control->retry_ms != 0)
+		ereport(LOG,
+				(errmsg("cosid lease of namespace \"%s\" has recovered",
+						lease->namespace)));
+	control->retry_ms = 0;
+	control->next_try = 0;
+}
+
+/* An attempt failed: keep why, say it once an episode, try again later. */
+static void
+note_failure(CosidLease *lease, LeaseControl *control, const char *message)
+{
+	if (control->retry_ms == 0)
+		ereport(LOG,
+				(errmsg("cosid lease of namespace \"%s\" has a problem: %s",
+						lease->namespace, message)));
+	control->retry_ms = control->retry_ms == 0 ? FIRST_RETRY_MS :
+		Min(control->retry_ms * 2, LAST_RETRY_MS);
+	control->next_try = cosid_clock_monotonic_ms() + control->retry_ms;
+	cosid_lease_error(lease, message);
+}
+
+/*
+ * End a lease's grant.  From here on the cursors of its namespace cover all that
+ * was given out under it.
+ */
+static void
+close_grant(CosidLease *lease, const CosidLeaseStatus *status)
+{
+	cosid_grant_close(&lease->u.grant);
+	if (status->state == COSID_LEASE_HELD)
+		cosid_slot_keep_ids(lease, status->floor, status->machine_id);
+}
+
+/* The lease is not ours any more. */
+static void
+lose(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
+	 const char *why)
+{
+	close_grant(lease, status);
+	status->state = COSID_LEASE_LOST;
+	cosid_lease_write(lease, status);
+	control->avoid = status->machine_id;
+	ereport(LOG,
+			(errmsg("lost machine id %d of cosid namespace \"%s\": %s",
+					status->machine_id, lease->namespace, why)));
+}
+
+/* Open the grant that a claim has committed. */
+static void
+open_grant(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
+		   const CosidClaimed *claimed)
+{
+	status->state = COSID_LEASE_HELD;
+	status->machine_id = claimed->machine_id;
+	status->token = claimed->token;
+	status->floor = claimed->floor;
+	status->watermark = claimed->watermark;
+	strlcpy(status->instance_id, cosid_own_instance_id(), sizeof(status->instance_id));
+	strlcpy(status->registry, cosid_registry_name(), sizeof(status->registry));
+	status->claimed_at = status->guarded_at = GetCurrentTimestamp();
+	status->full = false;
+	/* The status first: a worker that finds an open grant relies on it. */
+	cosid_lease_write(lease, status);
+	cosid_grant_open(&lease->u.grant, claimed->machine_id, claimed->floor,
+					 claimed->watermark);
+	ConditionVariableBroadcast(&lease->changed);
+
+	control->wanted = control->eager = false;
+	control->extended_at = cosid_clock_monotonic_ms();
+	control->minted_ms = cosid_slot_largest_ms(lease);
+	note_success(lease, control);
+	ereport(LOG,
+			(errmsg("claimed machine id %d of cosid namespace \"%s\"",
+					claimed->machine_id, lease->namespace)));
+}
+
+/* Claim a machine id for a lease that has none. */
+static void
+claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
+{
+	CosidRegistryError error;
+	CosidClaimed claimed;
+	char		message[COSID_MAX_ERROR];
+
+	/* Machine id and floor change: no grant may stand. */
+	close_grant(lease, status);
+
+	switch (cosid_registry_claim(lease, control->wanted,
+								 cosid_slot_largest_ms(lease), control->avoid,
+								 &claimed, &error))
+	{
+		case COSID_REGISTRY_OK:
+			break;
+		case COSID_REGISTRY_ABSENT:
+			/* Nobody needs it yet: made when a backend does. */
+			control->eager = false;
+			return;
+		default:
+			note_failure(lease, control, error.message);
+			return;
+	}
+
+	status->full = claimed.status == COSID_CLAIM_FULL;
+	switch (claimed.status)
+	{
+		case COSID_CLAIMED:
+			open_grant(lease, control, status, &claimed);
+			return;
+		case COSID_CLAIM_HELD:
+			snprintf(message, sizeof(message),
+					 "the machine id is held by instance \"%s\"", claimed.holder);
+			break;
+		case COSID_CLAIM_FULL:
+			snprintf(message, sizeof(message),
+					 "all machine ids of " INT64_FORMAT " are taken",
+					 INT64CONST(1) << lease->machine_bit);
+			break;
+	}
+	cosid_lease_write(lease, status);
+	note_failure(lease, control, message);
+}
+
+/*
+ * Extend a lease that is held.  The limit rises only to what the registry has
+ * committed and returned.
+ */
+static void
+extend(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
+{
+	CosidHolding holding = {
+		.namespace = lease->namespace,
+		.machine_id = status->machine_id,
+		.instance_id = status->instance_id,
+		.token = status->token,
+		.confirmed = status->watermark,
+	};
+	CosidRegistryError error;
+	int64		minted_ms = cosid_slot_largest_ms(lease);
+	int64		watermark;
+
+	switch (cosid_registry_guard(&holding, &watermark, &error))
+	{
+		case COSID_REGISTRY_OK:
+			status->watermark = watermark;
+			status->guarded_at = GetCurrentTimestamp();
+			cosid_lease_write(lease, status);
+			cosid_grant_raise(&lease->u.grant, watermark);
+			ConditionVariableBroadcast(&lease->changed);
+			control->extended_at = cosid_clock_monotonic_ms();
+			control->minted_ms = minted_ms;
+			note_success(lease, control);
+			break;
+		case COSID_REGISTRY_LOST:
+			lose(lease, control, status, "its row in the registry shows another claim");
+			break;
+		case COSID_REGISTRY_ABSENT:
+			lose(lease, control, status, "the registry has no extension cosid any more");
+			break;
+		case COSID_REGISTRY_FAILED:
+			note_failure(lease, control, error.message);
+			break;
+	}
+}
+
+/* When a lease that is held is to be extended next, on the monotonic clock. */
+static int64
+extension_due(CosidLease *lease, LeaseControl *control,
+			  const CosidLeaseStatus *status)
+{
+	int64		now = cosid_clock_monotonic_ms();
+	int64		heartbeat = control->extended_at +
+		Min(cosid_guard_interval, cosid_safe_guard_duration / 2);
+	int64		until_half = status->watermark - cosid_watermark_lead / 2 -
+		cosid_clock_now_ms();
+
+	if (until_half > 0)
+	{
+		/* Enough left, whatever made a caller wait. */
+		control->wanted = false;
+		return Min(heartbeat, now + until_half);
+	}
+	if (control->wanted || cosid_slot_largest_ms(lease) > control->minted_ms)
+		return now;
+	return heartbeat;
+}
+
+/*
+ * Do what a lease needs now.  Returns when to look at it again, on the
+ * monotonic clock.
+ */
+static int64
+tend(CosidLease *lease, LeaseControl *control)
+{
+	CosidLeaseStatus status;
+	int64		due;
+
+	if (cosid_lease_take_wanted(lease))
+		control->wanted = true;
+	if (cosid_clock_monotonic_ms() < control->next_try)
+		return control->next_try;
+
+	cosid_lease_read(lease, &status);
+	if (status.state == COSID_LEASE_HELD)
+	{
+		due = extension_due(lease, control, &status);
+		if (due > cosid_clock_monotonic_ms())
+			return due;
+		extend(lease, control, &status);
+		control->wanted = false;
+	}
+
+	if (status.state != COSID_LEASE_HELD &&
+		(control->wanted || control->eager || status.state == COSID_LEASE_LOST))
+		claim(lease, control, &status);
+
+	if (control->retry_ms != 0)
+		return control->next_try;
+	return status.state == COSID_LEASE_HELD ?
+		extension_due(lease, control, &status) : NEVER;
+}
+
+/*
+ * A lease that this worker has not seen before: new, or left by the worker
+ * before it.  A grant that stands is gone on with; its next extension, at once,
+ * shows whether it is still ours.
+ */
+static void
+adopt(CosidLease *lease, LeaseControl *control)
+{
+	CosidLeaseStatus status;
+
+	control->known = true;
+	control->avoid = COSID_NO_MACHINE_ID;
+	cosid_lease_read(lease, &status);
+	if (status.state == COSID_LEASE_CLAIMING)
+		return;
+
+	control->eager = true;
+	if (status.state == COSID_LEASE_HELD &&
+		(!cosid_grant_stands(&lease->u.grant) ||
+		 strcmp(status.registry, cosid_registry_name()) != 0))
+	{
+		close_grant(lease, &status);
+		status.state = COSID_LEASE_CLAIMING;
+		cosid_lease_write(lease, &status);
+	}
+}
+
+/* Look after all leases; returns how long nothing is to be done, ms, or -1. */
+static long
+tend_all(void)
+{
+	int64		next = NEVER;
+	int64		now;
+
+	for (int i = 0; i < cosid_lease_count(); i++)
+	{
+		CosidLease *lease = cosid_lease_at(i);
+
+		CHECK_FOR_INTERRUPTS();
+		if (ShutdownRequestPending)
+			return 0;
+		if (!controls[i].known)
+			adopt(lease, &controls[i]);
+		next = Min(next, tend(lease, &controls[i]));
+	}
+	if (next == NEVER)
+		return -1;
+	now = cosid_clock_monotonic_ms();
+	return (long) Min(Max(next - now, 0), INT_MAX);
+}
+
+/*
+ * Give one lease back: its watermark falls to what was really given out, so that
+ * the next start need not wait for the lead to pass.  The cursors are read after
+ * the grant is closed and a full barrier (cosid_grant_close): what they do not
+ * show has seen, or will see, that the grant is gone.
+ */
+static void
+release(CosidLease *lease, int timeout_ms)
+{
+	CosidLeaseStatus status;
+	CosidHolding holding;
+	CosidRegistryError error;
+
+	cosid_lease_read(lease, &status);
+	if (status.state != COSID_LEASE_HELD)
+		return;
+	close_grant(lease, &status);
+	holding = (CosidHolding) {
+		.namespace = lease->namespace,
+		.machine_id = status.machine_id,
+		.instance_id = status.instance_id,
+		.token = status.token,
+		.confirmed = status.watermark,
+	};
+	status.state = COSID_LEASE_RELEASED;
+	if (cosid_registry_revert(&holding,
+							  Max(status.floor, cosid_slot_largest_ms(lease)) + 1,
+							  timeout_ms, &error) == COSID_REGISTRY_FAILED)
+		ereport(LOG,
+				(errmsg("could not give back machine id %d of cosid namespace \"%s\": %s",
+						status.machine_id, lease->namespace, error.message)));
+	cosid_lease_write(lease, &status);
+}
+
+static void
+release_all(void)
+{
+	int64		deadline = cosid_clock_monotonic_ms() + RELEASE_TIMEOUT_MS;
+
+	/* All grants end now, whatever giving them back takes. */
+	for (int i = 0; i < cosid_lease_count(); i++)
+		cosid_grant_close(&cosid_lease_at(i)->u.grant);
+
+	for (int i = 0; i < cosid_lease_count(); i++)
+	{
+		int64		left = deadline - cosid_clock_monotonic_ms();
+
+		if (left <= 0)
+			break;
+		release(cosid_lease_at(i), (int) left);
+	}
+}
+
+/* Sleep until the latch is set or ms have passed; -1: no limit. */
+static void
+sleep_ms(long ms)
+{
+	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
+
+	if (ms >= 0)
+		events |= WL_TIMEOUT;
+	(void) WaitLatch(MyLatch, events, ms, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+}
+
+/*
+ * A worker that could not reach its database was ended by that and has been
+ * started again.  Tell those who wait for it, and do not hurry.
+ */
+static void
+pause_before_connecting(int failed_starts)
+{
+	int64		until;
+
+	if (failed_starts == 0)
+		return;
+	for (int i = 0; i < cosid_lease_count(); i++)
+		cosid_lease_error(cosid_lease_at(i),
+						  "the cosid worker could not connect to the database that \"cosid.database\" names");
+	until = cosid_clock_monotonic_ms() +
+		Min(INT64CONST(1000) << Min(failed_starts, 20), LAST_RESTART_MS);
+	while (cosid_clock_monotonic_ms() < until)
+	{
+		sleep_ms((long) (until - cosid_clock_monotonic_ms()));
+		CHECK_FOR_INTERRUPTS();
+		if (ShutdownRequestPending)
+			proc_exit(1);
+	}
+}
+
+void
+cosid_worker_main(Datum main_arg pg_attribute_unused())
+{
+	CosidLayout layout;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, handle_shutdown);
+	BackgroundWorkerUnblockSignals();
+
+	/* The server's own namespace is known without anyone asking for it. */
+	cosid_layout_default(&layout, COSID_MILLISECOND, false);
+	cosid_lease_get(cosid_namespace, layout.machine_bit);
+	controls = MemoryContextAllocZero(TopMemoryContext,
+									  sizeof(LeaseControl) * cosid_max_namespaces);
+
+	before_shmem_exit(detach, (Datum) 0);
+	pause_before_connecting(cosid_worker_attach(MyLatch));
+	cosid_registry_connect();
+	cosid_worker_connected();
+	adopt(cosid_lease_at(0), &controls[0]);
+	controls[0].eager = true;
+
+	while (!ShutdownRequestPending)
+	{
+		long		timeout;
+
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+		timeout = RecoveryInProgress() ? RECOVERY_POLL_MS : tend_all();
+		if (!ShutdownRequestPending)
+			sleep_ms(timeout);
+	}
+
+	release_all();
+	proc_exit(1);
+}
+
+void
+cosid_worker_register(void)
+{
+	BackgroundWorker worker = {
+		.bgw_name = "cosid worker",
+		.bgw_type = "cosid worker",
+		.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+		.bgw_start_time = BgWorkerStart_ConsistentState,
+		.bgw_restart_time = 1,
+		.bgw_library_name = "cosid",
+		.bgw_function_name = "cosid_worker_main",
+	};
+
+	RegisterBackgroundWorker(&worker);
+}
