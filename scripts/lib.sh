@@ -1,0 +1,199 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034  # variables that demo.sh and test.sh use
+#
+# lib.sh - what demo.sh and test.sh share: packages, a private PostgreSQL, and
+# leaving nothing behind.
+#
+# A script runs twice.  First as the caller, where it may be root: install what
+# is missing, copy the source tree to a temporary directory, start over from
+# that copy (enter_sandbox).  The second time it is an ordinary user with a
+# clean environment (in_sandbox); everything it starts and writes is below
+# $work, and leave_sandbox ends and deletes that.  So the checkout gets no build
+# output, a PostgreSQL that already runs isn't touched, and two runs don't meet.
+
+pg_major=15 # Debian 12's
+pg_system_bin=/usr/lib/postgresql/$pg_major/bin
+
+build_packages=("postgresql-$pg_major" "postgresql-server-dev-$pg_major" gcc libc6-dev make)
+
+die() {
+    echo "$(basename -- "$0"): $*" >&2
+    exit 1
+}
+
+# ---------------------------------------------------------------- packages
+
+# ensure_packages PACKAGE...: install those that dpkg doesn't have.  With all of
+# them there, neither apt nor root is needed.
+ensure_packages() {
+    local package missing=() as_root=()
+    command -v apt-get >/dev/null || die "needs Debian 12 (no apt-get here)"
+    for package; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+            missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+
+    if [ "$(id -u)" -ne 0 ]; then
+        sudo true || die "missing, and you are neither root nor allowed to sudo: ${missing[*]}"
+        as_root=(sudo)
+    fi
+    echo "Installing ${missing[*]} ..."
+
+    local tmp
+    tmp=$(mktemp -d /tmp/cosid-apt.XXXXXX)
+    # Installing Debian's server package also creates a cluster and starts it on
+    # port 5432.  Nobody asked us for that one: let the package find a
+    # pg_createcluster that does nothing.
+    printf '#!/bin/sh\nexit 0\n' >"$tmp/pg_createcluster"
+    chmod 755 "$tmp" "$tmp/pg_createcluster"
+    # flock: two of us at once wait for each other instead of failing.
+    if ! {
+        flock -o /var/lib/dpkg "${as_root[@]}" apt-get update &&
+            flock -o /var/lib/dpkg "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+                apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 \
+                -o DPkg::Path="$tmp:/usr/sbin:/usr/bin:/sbin:/bin" "${missing[@]}"
+    } >"$tmp/log" 2>&1 </dev/null; then
+        cat "$tmp/log" >&2
+        rm -rf "$tmp"
+        die "could not install ${missing[*]}"
+    fi
+    rm -rf "$tmp"
+}
+
+# ----------------------------------------------------------------- sandbox
+
+# enter_sandbox NAME [ARGUMENT...]: copy the source tree to a temporary
+# directory and run scripts/NAME.sh of the copy in place of this process,
+# as the user postgres if we are root (PostgreSQL refuses to run as root).
+enter_sandbox() {
+    local name=$1 source dir command=()
+    shift
+    source=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." >/dev/null && pwd -P)
+
+    # In /tmp whatever TMPDIR says: the user postgres must reach it, and the
+    # path of a unix socket has at most 107 bytes.
+    umask 022
+    dir=$(mktemp -d "/tmp/cosid-$name.XXXXXX")
+    # shellcheck disable=SC2064  # now: $dir is local
+    trap "rm -rf '$dir'" EXIT
+    mkdir "$dir/src" "$dir/tmp"
+    tar -C "$source" --exclude=.git --exclude-vcs-ignores -cf - . |
+        tar -C "$dir/src" --no-same-owner -xf -
+
+    if [ "$(id -u)" -eq 0 ]; then
+        chown -R postgres:postgres "$dir"
+        # Unlike su and runuser it leaves no process in between that would have
+        # to pass signals on.
+        command=(setpriv --reuid=postgres --regid=postgres --init-groups)
+    fi
+    cd "$dir" || exit
+    # "env -i": no PGHOST, PGOPTIONS, CFLAGS, PERL5LIB or locale of the caller.
+    exec "${command[@]}" env -i \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        HOME="$dir" TMPDIR="$dir/tmp" LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" \
+        KEEP="${KEEP:-}" JOBS="${JOBS:-}" \
+        bash "$dir/src/scripts/$name.sh" --in-sandbox "$dir" "$@"
+}
+
+# in_sandbox DIR: the beginning of the second run.
+in_sandbox() {
+    work=$1
+    src=$work/src
+    prefix=$work/pg
+    bin=$prefix$pg_system_bin
+    # For the system's headers, which aren't in the private installation; it
+    # installs there with DESTDIR=$prefix.  In spite of PGXS's -I, gcc takes a
+    # -isystem directory for a system one: it warns about our sources only.
+    pgxs=(make -s -C "$src" with_llvm=no
+        PG_CONFIG="$pg_system_bin/pg_config"
+        COPT="-isystem $("$pg_system_bin/pg_config" --includedir-server) -Wall -Wextra")
+    child=
+    trap leave_sandbox EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    cd "$src" || exit
+}
+
+# Stop every server below $work and delete $work; keep the exit code.
+leave_sandbox() {
+    local status=$? pidfile
+    trap '' HUP INT TERM # a second Ctrl-C must not leave a server behind
+    if [ -n "$child" ]; then
+        kill -TERM -- "-$child" 2>/dev/null || true
+        wait "$child" 2>/dev/null || true
+    fi
+    # Found by their pid files: a TAP test that died may have left one, too.
+    find "$work" -name postmaster.pid 2>/dev/null | while read -r pidfile; do
+        "$bin/pg_ctl" stop -s -w -m immediate -D "$(dirname "$pidfile")" >/dev/null 2>&1 || true
+    done
+    [ -z "$child" ] || kill -KILL -- "-$child" 2>/dev/null || true
+    cd /
+    if [ -n "${KEEP:-}" ]; then
+        echo "kept: $work" >&2
+    else
+        # Once more in case a dying process has just written something.
+        rm -rf "$work" 2>/dev/null || { sleep 1; rm -rf "$work" || true; }
+    fi
+    exit "$status"
+}
+
+# run COMMAND...: for what takes longer than a moment.  Bash handles a signal
+# only between foreground commands, but at once in "wait"; the process group of
+# its own (set -m) lets leave_sandbox end the command with all it has started.
+run() {
+    local status=0
+    set -m
+    "$@" </dev/null &
+    child=$!
+    set +m
+    wait "$child" || status=$?
+    kill -TERM -- "-$child" 2>/dev/null || true # what it left running, if anything
+    child=
+    return "$status"
+}
+
+# -------------------------------------------------------------- PostgreSQL
+
+# private_install DIR: a copy of the PostgreSQL installation below DIR, into
+# which "make install DESTDIR=DIR" puts cosid.  PostgreSQL finds its share and
+# lib directories relative to its own executable, so the programs must be
+# copies; all else may be links.
+private_install() {
+    local dir=$1 tree
+    for tree in /usr/lib/postgresql/$pg_major/lib /usr/share/postgresql/$pg_major; do
+        mkdir -p "$dir$tree"
+        cp -as "$tree/." "$dir$tree/"
+    done
+    mkdir -p "$dir$pg_system_bin"
+    cp -a "$pg_system_bin/." "$dir$pg_system_bin/"
+    # A cosid that is installed in the system isn't the one under test.
+    find "$dir" -depth \( -name 'cosid.so' -o -name 'cosid.control' -o -name 'cosid--*' \
+        -o -path '*/bitcode/cosid*' \) -exec rm -rf {} +
+    [ "$("$dir$pg_system_bin/pg_config" --pkglibdir)" = "$dir/usr/lib/postgresql/$pg_major/lib" ] ||
+        die "the PostgreSQL copy in $dir looks for its libraries elsewhere"
+}
+
+# start_server NAME [SETTING...]: a new server with its data in $work/NAME.  It
+# listens on a unix socket in that directory only: any number of them may run.
+start_server() {
+    local name=$1 data=$work/$1/data
+    shift
+    mkdir -p "$work/$name"
+    run "$bin/initdb" -D "$data" -U postgres --auth=trust --no-sync \
+        >"$work/$name/initdb.log" 2>&1 || {
+        cat "$work/$name/initdb.log"
+        return 1
+    }
+    printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$work/$name'" "$@" \
+        >>"$data/postgresql.conf"
+    "$bin/pg_ctl" start -s -w -D "$data" -l "$work/$name/server.log" || {
+        cat "$work/$name/server.log"
+        return 1
+    }
+}
+
+stop_server() {
+    "$bin/pg_ctl" stop -s -w -m fast -D "$work/$1/data"
+}
