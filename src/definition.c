@@ -247,7 +247,7 @@ check_layout(const CosidLayout *layout, bool safe_javascript)
 			break;
 		case COSID_LAYOUT_BAD_EPOCH:
 			bad_number("epoch", layout->epoch, 0,
-					   COSID_MAX_EPOCH_SECOND * (1000 / cosid_unit_ms(layout)));
+					   (COSID_MAX_EPOCH_SECOND + 1) * (1000 / cosid_unit_ms(layout)) - 1);
 			break;
 		case COSID_LAYOUT_BAD_TIMESTAMP_BIT:
 			bad_number("timestamp_bit", layout->timestamp_bit, 1, total - 2);

@@ -248,32 +248,28 @@ static Datum
 foreign_text(const char *string, int encoding)
 {
 	int			length = (int) strlen(string);
-	char	   *copy;
+	int			size = length * MAX_CONVERSION_GROWTH + 1;
+	char	   *buffer = palloc(size);
+	Oid			conversion;
 
-	if (pg_verify_mbstr(encoding, string, length, true))
-	{
-		int			size = length * MAX_CONVERSION_GROWTH + 1;
-		char	   *buffer = palloc(size);
-		Oid			proc = InvalidOid;
+	if (encoding == GetDatabaseEncoding())
+		return CStringGetTextDatum(string);
 
-		if (encoding != GetDatabaseEncoding())
-			proc = FindDefaultConversionProc(encoding, GetDatabaseEncoding());
-		if (encoding == GetDatabaseEncoding())
-			return CStringGetTextDatum(string);
-		if (OidIsValid(proc) &&
-			pg_do_encoding_conversion_buf(proc, encoding, GetDatabaseEncoding(),
-										  (unsigned char *) unconstify(char *, string),
-										  length, (unsigned char *) buffer, size,
-										  true) == length)
-			return CStringGetTextDatum(buffer);
-	}
-	copy = pstrdup(string);
-	for (char *c = copy; *c != '\0'; c++)
+	conversion = FindDefaultConversionProc(encoding, GetDatabaseEncoding());
+	if (OidIsValid(conversion) &&
+		pg_do_encoding_conversion_buf(conversion, encoding, GetDatabaseEncoding(),
+									  (unsigned char *) unconstify(char *, string),
+									  length, (unsigned char *) buffer, size,
+									  true) == length)
+		return CStringGetTextDatum(buffer);
+
+	strlcpy(buffer, string, size);
+	for (char *c = buffer; *c != '\0'; c++)
 	{
 		if (IS_HIGHBIT_SET(*c))
 			*c = '?';
 	}
-	return CStringGetTextDatum(copy);
+	return CStringGetTextDatum(buffer);
 }
 
 /* Unix ms as a timestamptz; null if there is none. */

@@ -211,9 +211,14 @@ wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 		raise_no_grant(lease, outcome, mint);
 	}
 
-	/* The clock will pass the floor by itself. */
+	/* The clock will pass the floor by itself, with the next tick after it. */
 	if (outcome == COSID_MINT_FLOOR)
-		left = Min(left, Max(mint->floor - cosid_clock_now_ms() + 1, 1));
+	{
+		int64		unit_ms = cosid_unit_ms(&slot->layout);
+		int64		passed_ms = (mint->floor / unit_ms + 1) * unit_ms;
+
+		left = Min(left, Max(passed_ms - cosid_clock_now_ms(), 1));
+	}
 	else
 		cosid_lease_want(lease);
 	(void) ConditionVariableTimedSleep(&lease->changed, (long) left,

@@ -59,7 +59,7 @@
 #define LAST_RETRY_MS			2000
 
 /* The same between starts of a worker that can't reach its database. */
-#define LAST_RESTART_MS			30000
+#define LAST_RESTART_MS			5000
 
 #define RECOVERY_POLL_MS		1000
 
@@ -121,10 +121,15 @@ note_success(CosidLease *lease, LeaseControl *control)
 	control->next_try = 0;
 }
 
-/* An attempt failed: keep why, say it once an episode, try again later. */
+/*
+ * An attempt failed: keep why, say it once an episode, try again later.  One
+ * that a shutdown cut short is no failure.
+ */
 static void
 note_failure(CosidLease *lease, LeaseControl *control, const char *message)
 {
+	if (ShutdownRequestPending)
+		return;
 	if (control->retry_ms == 0)
 		ereport(LOG,
 				(errmsg("cosid lease of namespace \"%s\" has a problem: %s",
@@ -262,6 +267,7 @@ extend(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 			cosid_lease_write(lease, status);
 			cosid_grant_raise(&lease->u.grant, watermark);
 			ConditionVariableBroadcast(&lease->changed);
+			control->wanted = false;
 			control->extended_at = cosid_clock_monotonic_ms();
 			control->minted_ms = minted_ms;
 			note_success(lease, control);
@@ -322,7 +328,6 @@ tend(CosidLease *lease, LeaseControl *control)
 		if (due > cosid_clock_monotonic_ms())
 			return due;
 		extend(lease, control, &status);
-		control->wanted = false;
 	}
 
 	if (status.state != COSID_LEASE_HELD &&
@@ -348,10 +353,11 @@ adopt(CosidLease *lease, LeaseControl *control)
 	control->known = true;
 	control->avoid = COSID_NO_MACHINE_ID;
 	cosid_lease_read(lease, &status);
-	if (status.state == COSID_LEASE_CLAIMING)
-		return;
 
-	control->eager = true;
+	/* What others wait for says so itself. */
+	control->eager = status.state != COSID_LEASE_CLAIMING ||
+		strcmp(lease->namespace, cosid_namespace) == 0;
+
 	if (status.state == COSID_LEASE_HELD &&
 		(!cosid_grant_stands(&lease->u.grant) ||
 		 strcmp(status.registry, cosid_registry_name()) != 0))
@@ -495,8 +501,6 @@ cosid_worker_main(Datum main_arg pg_attribute_unused())
 	pause_before_connecting(cosid_worker_attach(MyLatch));
 	cosid_registry_connect();
 	cosid_worker_connected();
-	adopt(cosid_lease_at(0), &controls[0]);
-	controls[0].eager = true;
 
 	while (!ShutdownRequestPending)
 	{
