@@ -109,10 +109,11 @@ cosid_clock_wait(int64 until_ms, int64 spin_us)
 bool
 cosid_ms_to_timestamptz(int64 unix_ms, TimestampTz *result)
 {
-	const int64 epoch_shift_us =
-		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
+	const int64 epoch_shift_ms =
+		(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (USECS_PER_DAY / 1000);
+	int64		postgres_ms;
 
-	return !pg_mul_s64_overflow(unix_ms, 1000, result) &&
-		!pg_sub_s64_overflow(*result, epoch_shift_us, result) &&
+	return !pg_sub_s64_overflow(unix_ms, epoch_shift_ms, &postgres_ms) &&
+		!pg_mul_s64_overflow(postgres_ms, 1000, result) &&
 		IS_VALID_TIMESTAMP(*result);
 }

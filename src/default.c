@@ -42,7 +42,27 @@ typedef struct DrawSearch
 	const char *name;			/* of the generator */
 } DrawSearch;
 
-/* Whether an expression calls the function with the name as first argument. */
+/*
+ * Whether an argument of a call is a generator's name, and that one.  It may
+ * stand anywhere and be named (name => 'order'), so any text counts: that errs
+ * on the side of "in use".
+ */
+static bool
+is_name(Node *argument, const char *name)
+{
+	Const	   *constant;
+
+	if (IsA(argument, NamedArgExpr))
+		argument = (Node *) ((NamedArgExpr *) argument)->arg;
+	argument = eval_const_expressions(NULL, argument);
+	if (!IsA(argument, Const))
+		return false;
+	constant = (Const *) argument;
+	return !constant->constisnull && constant->consttype == TEXTOID &&
+		strcmp(TextDatumGetCString(constant->constvalue), name) == 0;
+}
+
+/* Whether an expression calls the function with the name as an argument. */
 static bool
 draws_from(Node *node, void *context)
 {
@@ -50,15 +70,15 @@ draws_from(Node *node, void *context)
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == search->function &&
-		((FuncExpr *) node)->args != NIL)
+	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == search->function)
 	{
-		Node	   *argument = eval_const_expressions(NULL, linitial(((FuncExpr *) node)->args));
+		ListCell   *cell;
 
-		if (IsA(argument, Const) && !((Const *) argument)->constisnull &&
-			((Const *) argument)->consttype == TEXTOID &&
-			strcmp(TextDatumGetCString(((Const *) argument)->constvalue), search->name) == 0)
-			return true;
+		foreach(cell, ((FuncExpr *) node)->args)
+		{
+			if (is_name(lfirst(cell), search->name))
+				return true;
+		}
 	}
 	return expression_tree_walker(node, draws_from, context);
 }

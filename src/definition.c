@@ -355,10 +355,14 @@ set_definition(CosidDefinition *definition, const NullableDatum *values,
  * Rows
  */
 
+/*
+ * A relation has changed (or any may have: InvalidOid).  While we do not know
+ * which one is the table, each may be it.
+ */
 static void
 invalidate_cache(Datum arg pg_attribute_unused(), Oid relid)
 {
-	if (relid != InvalidOid && relid != generator_table)
+	if (OidIsValid(relid) && OidIsValid(generator_table) && relid != generator_table)
 		return;
 	generation++;
 	generator_table = InvalidOid;
@@ -682,8 +686,7 @@ cosid_definition_create(const NullableDatum *arguments, bool safe_javascript)
 
 	set_definition(&definition, arguments, safe_javascript);
 	if (cosid_preloaded() &&
-		cosid_slot_other_layout(definition.namespace, definition.utf8_name,
-								&definition.layout))
+		cosid_slot_other_layout(definition.utf8_name, &definition.layout))
 		ereport(NOTICE,
 				(errmsg("generator \"%s\" has given out IDs with another layout",
 						definition.name),

@@ -111,10 +111,12 @@ cosid_slot_get(CosidLease *lease, const char *name, const CosidLayout *layout)
 	return slot;
 }
 
-/* Whether the name has given out IDs with another layout. */
+/*
+ * Whether the name has given out IDs with another layout, in any namespace:
+ * machine ids of two namespaces may be equal.
+ */
 bool
-cosid_slot_other_layout(const char *namespace, const char *name,
-						const CosidLayout *layout)
+cosid_slot_other_layout(const char *name, const CosidLayout *layout)
 {
 	int			count = cosid_slot_count();
 
@@ -122,8 +124,7 @@ cosid_slot_other_layout(const char *namespace, const char *name,
 	{
 		CosidSlot  *slot = &shared->slots[i];
 
-		if (strcmp(slot->lease->namespace, namespace) == 0 &&
-			strcmp(slot->name, name) == 0 &&
+		if (strcmp(slot->name, name) == 0 &&
 			!cosid_layout_equal(&slot->layout, layout))
 			return true;
 	}

@@ -63,8 +63,7 @@ extern int	cosid_slot_count(void);
 extern CosidSlot *cosid_slot_at(int index);
 extern CosidSlot *cosid_slot_get(CosidLease *lease, const char *name,
 								 const CosidLayout *layout);
-extern bool cosid_slot_other_layout(const char *namespace, const char *name,
-									const CosidLayout *layout);
+extern bool cosid_slot_other_layout(const char *name, const CosidLayout *layout);
 extern int64 cosid_slot_largest_ms(const CosidLease *lease);
 extern void cosid_slot_keep_ids(const CosidLease *lease, int64 floor,
 								int64 machine_id);
