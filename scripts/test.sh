@@ -103,7 +103,8 @@ regress_on() {
     local server=$1 preload=$2 log=$work/$1/regress.log status=0
     shift 2
     header "pg_regress (shared_preload_libraries = '$preload')"
-    if ! start_server "$server" "shared_preload_libraries = '$preload'" "fsync = off"; then
+    if ! start_server "$server" "shared_preload_libraries = '$preload'" "fsync = off" \
+        "max_prepared_transactions = 5"; then
         count "$server" 0 1 1
         return
     fi
