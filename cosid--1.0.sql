@@ -90,9 +90,14 @@ CREATE TRIGGER cosid_generator_insert BEFORE INSERT ON cosid_generator
     FOR EACH ROW EXECUTE FUNCTION cosid_generator_insert();
 ALTER TABLE cosid_generator ENABLE ALWAYS TRIGGER cosid_generator_insert;
 
-CREATE TRIGGER cosid_generator_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON cosid_generator
-    FOR EACH STATEMENT EXECUTE FUNCTION cosid_generator_changed();
+-- For each row, since the apply worker of logical replication fires no others.
+CREATE TRIGGER cosid_generator_changed AFTER INSERT OR UPDATE OR DELETE ON cosid_generator
+    FOR EACH ROW EXECUTE FUNCTION cosid_generator_changed();
 ALTER TABLE cosid_generator ENABLE ALWAYS TRIGGER cosid_generator_changed;
+
+CREATE TRIGGER cosid_generator_truncated AFTER TRUNCATE ON cosid_generator
+    FOR EACH STATEMENT EXECUTE FUNCTION cosid_generator_changed();
+ALTER TABLE cosid_generator ENABLE ALWAYS TRIGGER cosid_generator_truncated;
 
 -- Anyone may see what an ID means; pg_dump and restore need both.
 GRANT SELECT ON cosid_generator TO PUBLIC;
@@ -172,7 +177,7 @@ COMMENT ON FUNCTION cosid_friendly(bigint, text) IS 'an ID of a generator as loc
 CREATE TABLE cosid_machine (
     name varchar(100) COLLATE "C" PRIMARY KEY,
     namespace varchar(100) COLLATE "C" NOT NULL,
-    machine_id integer NOT NULL DEFAULT 0,
+    machine_id integer NOT NULL DEFAULT 0 CHECK (machine_id >= 0),
     last_timestamp bigint NOT NULL DEFAULT 0,
     instance_id varchar(100) COLLATE "C" NOT NULL DEFAULT '',
     distribute_time bigint NOT NULL DEFAULT 0,
@@ -200,9 +205,13 @@ LANGUAGE C;
 COMMENT ON FUNCTION cosid_machine_keep() IS 'trigger: rows of cosid_machine are not deleted';
 REVOKE ALL ON FUNCTION cosid_machine_keep() FROM PUBLIC;
 
-CREATE TRIGGER cosid_machine_keep BEFORE DELETE OR TRUNCATE ON cosid_machine
-    FOR EACH STATEMENT EXECUTE FUNCTION cosid_machine_keep();
+CREATE TRIGGER cosid_machine_keep BEFORE DELETE ON cosid_machine
+    FOR EACH ROW EXECUTE FUNCTION cosid_machine_keep();
 ALTER TABLE cosid_machine ENABLE ALWAYS TRIGGER cosid_machine_keep;
+
+CREATE TRIGGER cosid_machine_keep_all BEFORE TRUNCATE ON cosid_machine
+    FOR EACH STATEMENT EXECUTE FUNCTION cosid_machine_keep();
+ALTER TABLE cosid_machine ENABLE ALWAYS TRIGGER cosid_machine_keep_all;
 
 CREATE FUNCTION cosid_machine_claim(
     namespace text,

@@ -3,10 +3,11 @@
  * catalog.c
  *		Finding the extension's own objects in the current database.
  *
- * Tables are found by membership in the extension, never through search_path,
- * and their names are looked up at each use: a schema's owner can rename it and
- * put something else in its place, which code that runs as superuser must not
- * be led to.
+ * Tables are found by membership in the extension, never through search_path.
+ * A statement has to name them all the same, and a schema's owner can rename it
+ * at any moment and put another with a table of that name in its place, whose
+ * triggers would then run as superuser.  So cosid_execute() looks at what each
+ * statement was analyzed to, and refuses it if that is not the table.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -22,8 +23,13 @@
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
+#include "catalog/pg_proc.h"
+#include "executor/spi.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/analyze.h"
 #include "utils/builtins.h"
+#include "utils/catcache.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -81,6 +87,32 @@ cosid_table_oid(const CosidExtension *extension, const char *name)
 	return table;
 }
 
+/*
+ * The OID of one of the extension's functions, whose name must be its alone.
+ * Anyone's right to see the schema does not matter.
+ */
+Oid
+cosid_function_oid(const CosidExtension *extension, const char *name)
+{
+	CatCList   *candidates = SearchSysCacheList1(PROCNAMEARGSNSP, CStringGetDatum(name));
+	Oid			function = InvalidOid;
+
+	for (int i = 0; i < candidates->n_members; i++)
+	{
+		Form_pg_proc form = (Form_pg_proc) GETSTRUCT(&candidates->members[i]->tuple);
+
+		if (form->pronamespace == extension->schema &&
+			getExtensionOfObject(ProcedureRelationId, form->oid) == extension->oid)
+			function = form->oid;
+	}
+	ReleaseCatCacheList(candidates);
+	if (!OidIsValid(function))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("function \"%s\" of extension cosid does not exist", name)));
+	return function;
+}
+
 Oid
 cosid_table_owner(Oid table)
 {
@@ -104,4 +136,77 @@ cosid_table_name(Oid table)
 	if (schema == NULL || name == NULL)
 		elog(ERROR, "cache lookup failed for relation %u", table);
 	return quote_qualified_identifier(schema, name);
+}
+
+/* The only table that statements may use now; InvalidOid: we run none. */
+static Oid	only_table = InvalidOid;
+
+static post_parse_analyze_hook_type previous_post_parse_analyze_hook = NULL;
+
+/* Refuse a query, or a part of it, that uses another relation. */
+static bool
+check_relations(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		if (((RangeTblEntry *) node)->rtekind == RTE_RELATION &&
+			((RangeTblEntry *) node)->relid != only_table)
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("a table of extension cosid was replaced by another")));
+		return false;
+	}
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, check_relations, context,
+								 QTW_EXAMINE_RTES_BEFORE);
+	return expression_tree_walker(node, check_relations, context);
+}
+
+static void
+check_analyzed(ParseState *pstate, Query *query, JumbleState *jstate)
+{
+	if (OidIsValid(only_table))
+		(void) check_relations((Node *) query, NULL);
+	if (previous_post_parse_analyze_hook != NULL)
+		previous_post_parse_analyze_hook(pstate, query, jstate);
+}
+
+/* When the library is loaded. */
+void
+cosid_catalog_init(void)
+{
+	previous_post_parse_analyze_hook = post_parse_analyze_hook;
+	post_parse_analyze_hook = check_analyzed;
+}
+
+/*
+ * Run one statement, which uses a table by the name that cosid_table_name()
+ * gave, and no other.  SPI must be connected.  Returns the number of rows, which
+ * are in SPI_tuptable.
+ *
+ * SPI analyzes it once and plans what came of that, so what was checked is what
+ * runs.
+ */
+uint64
+cosid_execute(Oid table, const char *sql, int nargs, const Oid *types,
+			  Datum *values, const char *nulls)
+{
+	int			code;
+
+	only_table = table;
+	PG_TRY();
+	{
+		code = SPI_execute_with_args(sql, nargs, unconstify(Oid *, types), values,
+									 nulls, false, 0);
+	}
+	PG_FINALLY();
+	{
+		only_table = InvalidOid;
+	}
+	PG_END_TRY();
+	if (code < 0)
+		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(code));
+	return SPI_processed;
 }

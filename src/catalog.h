@@ -20,7 +20,11 @@ typedef struct CosidExtension
 
 extern bool cosid_extension_find(CosidExtension *extension);
 extern Oid	cosid_table_oid(const CosidExtension *extension, const char *name);
+extern Oid	cosid_function_oid(const CosidExtension *extension, const char *name);
 extern Oid	cosid_table_owner(Oid table);
 extern char *cosid_table_name(Oid table);
+extern void cosid_catalog_init(void);
+extern uint64 cosid_execute(Oid table, const char *sql, int nargs,
+							const Oid *types, Datum *values, const char *nulls);
 
 #endif							/* COSID_CATALOG_H */

@@ -19,6 +19,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
+#include "catalog.h"
 #include "lease.h"
 #include "settings.h"
 #include "slot.h"
@@ -56,6 +57,7 @@ void
 _PG_init(void)
 {
 	cosid_settings_define(process_shared_preload_libraries_in_progress);
+	cosid_catalog_init();
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 

@@ -26,7 +26,6 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
@@ -45,7 +44,8 @@ typedef struct DrawSearch
 /*
  * Whether an argument of a call is a generator's name, and that one.  It may
  * stand anywhere and be named (name => 'order'), so any text counts: that errs
- * on the side of "in use".
+ * on the side of "in use".  Only a constant is recognized: nothing is evaluated,
+ * since anyone's function may be in there, and the caller may be superuser.
  */
 static bool
 is_name(Node *argument, const char *name)
@@ -54,11 +54,13 @@ is_name(Node *argument, const char *name)
 
 	if (IsA(argument, NamedArgExpr))
 		argument = (Node *) ((NamedArgExpr *) argument)->arg;
-	argument = eval_const_expressions(NULL, argument);
+	while (IsA(argument, RelabelType))
+		argument = (Node *) ((RelabelType *) argument)->arg;
 	if (!IsA(argument, Const))
 		return false;
 	constant = (Const *) argument;
-	return !constant->constisnull && constant->consttype == TEXTOID &&
+	return !constant->constisnull &&
+		(constant->consttype == TEXTOID || constant->consttype == VARCHAROID) &&
 		strcmp(TextDatumGetCString(constant->constvalue), name) == 0;
 }
 

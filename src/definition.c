@@ -37,7 +37,6 @@
 #include "executor/spi.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "parser/parse_func.h"
 #include "pgtime.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
@@ -119,12 +118,21 @@ bad_number(const char *parameter, int64 value, int64 from, int64 to)
 }
 
 static void
-no_such_generator(const char *name)
+no_such_generator(const char *name, bool wanted)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("generator \"%s\" does not exist", name),
-			 errhint("Create it with cosid_create(%s).", quote_literal_cstr(name))));
+			 wanted ? errhint("Create it with cosid_create(%s).",
+							  quote_literal_cstr(name)) : 0));
+}
+
+static void
+already_exists(const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DUPLICATE_OBJECT),
+			 errmsg("generator \"%s\" already exists", name)));
 }
 
 /*
@@ -313,8 +321,6 @@ set_converter(CosidDefinition *definition, const NullableDatum *values)
 	copy_text(values, COSID_COL_PREFIX, "prefix", definition->prefix, COSID_MAX_AFFIX);
 	copy_text(values, COSID_COL_SUFFIX, "suffix", definition->suffix, COSID_MAX_AFFIX);
 	copy_text(values, COSID_COL_ZONE, "zone", definition->zone, COSID_MAX_ZONE);
-	if (definition->zone[0] != '\0' && pg_tzset(definition->zone) == NULL)
-		bad_parameter("zone", definition->zone, "It must be the name of a time zone.");
 }
 
 static void
@@ -368,18 +374,27 @@ invalidate_cache(Datum arg pg_attribute_unused(), Oid relid)
 	generator_table = InvalidOid;
 }
 
-static Oid
-find_table(void)
+static CosidExtension
+find_extension(void)
 {
 	CosidExtension extension;
 
-	if (OidIsValid(generator_table))
-		return generator_table;
 	if (!cosid_extension_find(&extension))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("extension cosid does not exist in this database")));
-	generator_table = cosid_table_oid(&extension, "cosid_generator");
+	return extension;
+}
+
+static Oid
+find_table(void)
+{
+	if (!OidIsValid(generator_table))
+	{
+		CosidExtension extension = find_extension();
+
+		generator_table = cosid_table_oid(&extension, "cosid_generator");
+	}
 	return generator_table;
 }
 
@@ -427,7 +442,8 @@ read_row(const char *name, CosidDefinition *definition)
 
 /*
  * Lock a name in the table until the end of the transaction, against everyone
- * else who makes or deletes its row.
+ * else who makes or deletes its row.  (What is locked is a hash of it: names that
+ * share one merely wait for each other.)
  */
 static bool
 lock_name(Oid table, const char *name, bool wait)
@@ -454,9 +470,7 @@ execute_as_owner(Oid table, const char *sql, int nargs, const Oid *types,
 						   save_context | SECURITY_LOCAL_USERID_CHANGE |
 						   SECURITY_RESTRICTED_OPERATION);
 	SPI_connect();
-	if (SPI_execute_with_args(sql, nargs, (Oid *) types, values, nulls, false, 0) < 0)
-		elog(ERROR, "SPI_execute_with_args failed: %s", sql);
-	processed = SPI_processed;
+	processed = cosid_execute(table, sql, nargs, types, values, nulls);
 	SPI_finish();
 	SetUserIdAndSecContext(save_user, save_context);
 	return processed;
@@ -506,15 +520,9 @@ insert_row(const CosidDefinition *definition)
 static void
 check_may_define(const char *name)
 {
-	static const Oid argument_types[] = {
-		TEXTOID, TEXTOID, TEXTOID, INT8OID, INT4OID, INT4OID, INT4OID, INT8OID,
-		BOOLOID, BOOLOID, TEXTOID, TEXTOID, TEXTOID, BOOLOID, INT4OID, TEXTOID
-	};
-	char	   *schema = get_namespace_name(get_rel_namespace(find_table()));
-	Oid			create;
+	CosidExtension extension = find_extension();
+	Oid			create = cosid_function_oid(&extension, "cosid_create");
 
-	create = LookupFuncName(list_make2(makeString(schema), makeString("cosid_create")),
-							lengthof(argument_types), argument_types, false);
 	if (cosid_proc_aclcheck(create, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
 		return;
 	ereport(ERROR,
@@ -566,16 +574,19 @@ create_cache(void)
 	CacheRegisterRelcacheCallback(invalidate_cache, (Datum) 0);
 }
 
-/* Put a definition into the cache. */
+/*
+ * Put a definition into the cache.  `read_at` is the generation before its row
+ * was looked for: if that has changed since, the entry serves the caller only.
+ */
 static CosidDefinition *
-remember(const CosidDefinition *definition, bool pinned)
+remember(const CosidDefinition *definition, bool pinned, uint64 read_at)
 {
 	CosidDefinition *entry;
 
 	entry = hash_search(cache, definition->name, HASH_ENTER, NULL);
 	*entry = *definition;
 	entry->pinned = pinned;
-	entry->generation = generation;
+	entry->generation = read_at;
 	entry->statement = accepted_at;
 	return entry;
 }
@@ -612,11 +623,12 @@ static CosidDefinition *
 load(const char *name, int length)
 {
 	CosidDefinition definition;
+	uint64		read_at = generation;
 
 	cosid_definition_default(&definition, name, length);
 	if (strcmp(definition.name, COSID_SHARE_NAME) == 0 ||
 		read_row(definition.name, &definition))
-		return remember(&definition, true);
+		return remember(&definition, true, read_at);
 	return NULL;
 }
 
@@ -624,14 +636,15 @@ static CosidDefinition *
 define_on_first_use(const char *name, int length)
 {
 	CosidDefinition definition;
+	uint64		read_at = generation;
 	bool		pinned;
 
 	cosid_definition_default(&definition, name, length);
 	if (!cosid_auto_create)
-		no_such_generator(definition.name);
+		no_such_generator(definition.name, true);
 	check_may_define(definition.name);
 	pinned = pin(&definition);
-	return remember(&definition, pinned);
+	return remember(&definition, pinned, read_at);
 }
 
 /*
@@ -667,7 +680,7 @@ cosid_definition_read(const char *name, int length)
 	if (entry == NULL || !entry->pinned)
 		entry = load(name, length);
 	if (entry == NULL)
-		no_such_generator(pnstrdup(name, length));
+		no_such_generator(pnstrdup(name, length), true);
 	return entry;
 }
 
@@ -683,10 +696,26 @@ void
 cosid_definition_create(const NullableDatum *arguments, bool safe_javascript)
 {
 	CosidDefinition definition;
+	CosidDefinition existing;
+	bool		other_layout;
 
 	set_definition(&definition, arguments, safe_javascript);
-	if (cosid_preloaded() &&
-		cosid_slot_other_layout(definition.utf8_name, &definition.layout))
+	if (!arguments[COSID_COL_ZONE].isnull &&
+		(definition.zone[0] == '\0' || pg_tzset(definition.zone) == NULL))
+		bad_parameter("zone", definition.zone, "It must be the name of a time zone.");
+
+	lock_name(find_table(), definition.name, true);
+	other_layout = cosid_preloaded() &&
+		cosid_slot_other_layout(definition.utf8_name, &definition.layout);
+	if (read_row(definition.name, &existing))
+	{
+		if (!existing.implicit)
+			already_exists(definition.name);
+		/* It may have given out IDs before the server was started. */
+		if (!cosid_layout_equal(&existing.layout, &definition.layout))
+			other_layout = true;
+	}
+	if (other_layout)
 		ereport(NOTICE,
 				(errmsg("generator \"%s\" has given out IDs with another layout",
 						definition.name),
@@ -722,7 +751,7 @@ cosid_definition_drop(const char *name, int length)
 						 psprintf("DELETE FROM %s WHERE name OPERATOR(pg_catalog.=) $1",
 								  cosid_table_name(table)),
 						 1, types, values, NULL) == 0)
-		no_such_generator(probe.name);
+		no_such_generator(probe.name, false);
 }
 
 /*
@@ -782,14 +811,12 @@ cosid_generator_insert(PG_FUNCTION_ARGS)
 
 	value = heap_getattr(existing, COSID_COL_IMPLICIT + 1, RelationGetDescr(table), &isnull);
 	if (isnull || !DatumGetBool(value))
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("generator \"%s\" already exists", name)));
+		already_exists(name);
 	CatalogTupleDelete(table, &existing->t_self);
 	return PointerGetDatum(trigger->tg_trigtuple);
 }
 
-/* After any statement: tell every backend's cache. */
+/* After any change: tell every backend's cache. */
 Datum
 cosid_generator_changed(PG_FUNCTION_ARGS)
 {

@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "catalog/namespace.h"
+#include "common/int.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "mb/pg_wchar.h"
@@ -144,6 +145,7 @@ unpack(int64 id, const CosidDefinition *definition, CosidParts *parts,
 	   TimestampTz *timestamp)
 {
 	const CosidLayout *layout = &definition->layout;
+	int64		unix_ms;
 
 	if (id < 0)
 		ereport(ERROR,
@@ -157,10 +159,9 @@ unpack(int64 id, const CosidDefinition *definition, CosidParts *parts,
 				 errdetail("The IDs of generator \"%s\" have %d bits.",
 						   definition->name, cosid_total_bits(layout))));
 
-	/* Keep the sum below from overflowing: no timestamptz is that late. */
-	if (parts->timestamp > PG_INT64_MAX / 2000 - layout->epoch ||
-		!cosid_ms_to_timestamptz((layout->epoch + parts->timestamp) * cosid_unit_ms(layout),
-								 timestamp))
+	if (pg_mul_s64_overflow(layout->epoch + parts->timestamp, cosid_unit_ms(layout),
+							&unix_ms) ||
+		!cosid_ms_to_timestamptz(unix_ms, timestamp))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("ID " INT64_FORMAT " is out of range", id),

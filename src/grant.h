@@ -8,7 +8,7 @@
  * read it without a lock, move a generator's cursor, and then look again.
  * Both sides of that handshake are in this file, so that they can be read (and
  * tested, with threads and ThreadSanitizer) together.  src/README.md has the
- * argument in prose, spec/ and test/unit the checks.
+ * argument in prose.
  *
  * Knows only snowflake.h and atomic operations; who calls is generator.c (a
  * backend) and lease.c (the worker).

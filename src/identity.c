@@ -5,9 +5,12 @@
  *
  * An instance id is what people call a server, and nothing keeps two servers
  * from having the same: a copy of a data directory brings its settings along.
- * The identity is made from what a copy cannot share with its origin, at least
- * not while both run: host, port, data directory and its inode, and the system
- * identifier and timeline that make a promoted standby another server.
+ * The identity is made from what a copy does not share with its origin while
+ * both run: host name, port, data directory, its device and inode; the kernel's
+ * boot id, which tells apart the hosts of a disk's snapshots, equal in all of
+ * these; and the system identifier and timeline, which make a promoted standby
+ * another server.  After a reboot a server is another one, too: that merely
+ * costs it another machine id.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -22,6 +25,7 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "postmaster/postmaster.h"
+#include "storage/fd.h"
 
 #include "identity.h"
 #include "settings.h"
@@ -34,6 +38,20 @@ host_name(char *name)
 	if (gethostname(name, MAX_HOST_NAME) != 0)
 		strlcpy(name, "localhost", MAX_HOST_NAME);
 	name[MAX_HOST_NAME - 1] = '\0';
+}
+
+/* The kernel's, different on each host and after each boot; empty if unknown. */
+static void
+boot_id(char *id, size_t size)
+{
+	FILE	   *file = AllocateFile("/proc/sys/kernel/random/boot_id", "r");
+
+	id[0] = '\0';
+	if (file == NULL)
+		return;
+	if (fgets(id, (int) size, file) == NULL)
+		id[0] = '\0';
+	FreeFile(file);
 }
 
 /* cosid.instance_id, or host:port if that is empty. */
@@ -63,16 +81,18 @@ cosid_own_identity(char *identity)
 	char		host[MAX_HOST_NAME];
 	char		text[MAXPGPATH + 2 * MAX_HOST_NAME + 256];
 	struct stat data;
-	uint64		inode = 0;
+	char		boot[64];
 	int			length;
 
 	host_name(host);
-	if (stat(DataDir, &data) == 0)
-		inode = (uint64) data.st_ino;
-	length = snprintf(text, sizeof(text), "%s\n" UINT64_FORMAT "\n%u\n%s\n%d\n%s\n" UINT64_FORMAT,
+	boot_id(boot, sizeof(boot));
+	if (stat(DataDir, &data) != 0)
+		memset(&data, 0, sizeof(data));
+	length = snprintf(text, sizeof(text),
+					  "%s\n" UINT64_FORMAT "\n%u\n%s\n%s\n%d\n%s\n" UINT64_FORMAT "\n" UINT64_FORMAT,
 					  cosid_own_instance_id(), GetSystemIdentifier(),
-					  GetWALInsertionTimeLine(), host, PostPortNumber,
-					  DataDir, inode);
+					  GetWALInsertionTimeLine(), host, boot, PostPortNumber,
+					  DataDir, (uint64) data.st_dev, (uint64) data.st_ino);
 	length = Min(length, (int) sizeof(text) - 1);
 	snprintf(identity, COSID_IDENTITY_SIZE, "%016llx%016llx",
 			 (unsigned long long) hash_bytes_extended((unsigned char *) text, length, 0),

@@ -53,21 +53,6 @@ cosid_lease_shmem_size(void)
 					mul_size(sizeof(CosidLease), cosid_max_namespaces));
 }
 
-/* Runs with AddinShmemInitLock held. */
-void
-cosid_lease_shmem_init(void)
-{
-	bool		found;
-
-	shared = ShmemInitStruct("cosid leases", cosid_lease_shmem_size(), &found);
-	if (found)
-		return;
-	shared->lock = &(GetNamedLWLockTranche("cosid"))->lock;
-	pg_atomic_init_u64(&shared->worker_latch, 0);
-	shared->worker_starts = 0;
-	pg_atomic_init_u32(&shared->count, 0);
-}
-
 /* Whether there is shared memory: the library was preloaded. */
 bool
 cosid_preloaded(void)
@@ -109,15 +94,76 @@ find_lease(const char *namespace)
 	return NULL;
 }
 
+/* Set up a lease and publish it.  There must be room. */
+static CosidLease *
+add_lease(const char *namespace, int machine_bit)
+{
+	uint32		count = pg_atomic_read_u32(&shared->count);
+	CosidLease *lease = &shared->leases[count];
+
+	memset(lease, 0, sizeof(CosidLease));
+	strlcpy(lease->namespace, namespace, sizeof(lease->namespace));
+	lease->machine_bit = machine_bit;
+	lease->status.state = COSID_LEASE_CLAIMING;
+	lease->status.machine_id = -1;
+	pg_atomic_init_u32(&lease->wanted, 0);
+	ConditionVariableInit(&lease->changed);
+	cosid_grant_init(&lease->u.grant);
+	pg_write_barrier();
+	pg_atomic_write_u32(&shared->count, count + 1);
+	return lease;
+}
+
+/*
+ * The width of a namespace that generators have by default, whatever generator
+ * is the first to use it: another database's must not make it too wide for
+ * everyone.  0: the name says nothing.
+ */
+static int
+default_width(const char *namespace)
+{
+	size_t		length = strlen(cosid_namespace);
+	CosidLayout layout;
+	int			width;
+
+	if (strncmp(namespace, cosid_namespace, length) != 0)
+		return 0;
+	if (namespace[length] == '\0')
+	{
+		cosid_layout_default(&layout, COSID_MILLISECOND, false);
+		return layout.machine_bit;
+	}
+	width = namespace[length] == '-' ? atoi(namespace + length + 1) : 0;
+	return width >= 1 && width <= COSID_MAX_MACHINE_BITS ? width : 0;
+}
+
+/* Runs with AddinShmemInitLock held. */
+void
+cosid_lease_shmem_init(void)
+{
+	bool		found;
+
+	shared = ShmemInitStruct("cosid leases", cosid_lease_shmem_size(), &found);
+	if (found)
+		return;
+	shared->lock = &(GetNamedLWLockTranche("cosid"))->lock;
+	pg_atomic_init_u64(&shared->worker_latch, 0);
+	shared->worker_starts = 0;
+	pg_atomic_init_u32(&shared->count, 0);
+
+	/* The server's own namespace: the worker claims it without being asked. */
+	add_lease(cosid_namespace, default_width(cosid_namespace));
+}
+
 /*
  * The lease of a namespace, created if there is none: as wide as its first
- * generator.  Error 53400 when there is no room.
+ * generator, unless its name says how wide.  Error 53400 when there is no room.
  */
 CosidLease *
 cosid_lease_get(const char *namespace, int machine_bit)
 {
 	CosidLease *lease = find_lease(namespace);
-	uint32		count;
+	int			width = default_width(namespace);
 
 	if (lease != NULL)
 		return lease;
@@ -126,23 +172,12 @@ cosid_lease_get(const char *namespace, int machine_bit)
 	lease = find_lease(namespace);
 	if (lease == NULL)
 	{
-		count = pg_atomic_read_u32(&shared->count);
-		if (count >= (uint32) cosid_max_namespaces)
+		if (cosid_lease_count() >= cosid_max_namespaces)
 			ereport(ERROR,
 					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 					 errmsg("too many cosid namespaces on this server"),
 					 errhint("Increase the setting \"cosid.max_namespaces\".")));
-		lease = &shared->leases[count];
-		memset(lease, 0, sizeof(CosidLease));
-		strlcpy(lease->namespace, namespace, sizeof(lease->namespace));
-		lease->machine_bit = machine_bit;
-		lease->status.state = COSID_LEASE_CLAIMING;
-		lease->status.machine_id = -1;
-		pg_atomic_init_u32(&lease->wanted, 0);
-		ConditionVariableInit(&lease->changed);
-		cosid_grant_init(&lease->u.grant);
-		pg_write_barrier();
-		pg_atomic_write_u32(&shared->count, count + 1);
+		lease = add_lease(namespace, width != 0 ? width : machine_bit);
 	}
 	LWLockRelease(shared->lock);
 	return lease;

@@ -4,7 +4,7 @@
  *		This server's claims to machine ids, in shared memory.
  *
  * One lease a namespace, in an array that only grows.  A lease is created by
- * the backend that first wants it (or by the worker, for cosid.namespace) and
+ * the backend that first wants it (that of cosid.namespace with the array) and
  * from then on is the worker's to claim, extend and give back; see worker.c.
  * Backends read its grant (grant.h) and, when that is missing or used up, ask
  * for one and sleep until something has changed.

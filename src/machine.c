@@ -71,10 +71,12 @@
 
 /*
  * A server is known by its identity, whatever its settings say; a stable one by
- * its instance id alone, but not so far as to oust another that runs.
+ * its instance id alone, but not so far as to oust another that runs.  A Java
+ * service that took a row over has left the owner as it was.
  */
 #define ROW_OWN \
-	"(CASE WHEN " P_STABLE " THEN m.instance_id = " P_INSTANCE_ID \
+	"(m.fence = m.distribute_time AND CASE WHEN " P_STABLE \
+	" THEN m.instance_id = " P_INSTANCE_ID \
 	" AND (m.stable OR m.owner = " P_IDENTITY ")" \
 	" ELSE m.owner = " P_IDENTITY " END)"
 
@@ -109,7 +111,8 @@ typedef struct ClaimState
 {
 	const CosidClaim *claim;
 	CosidClaimed *claimed;
-	char	   *table;			/* qualified name */
+	Oid			table_oid;
+	char	   *table;			/* its qualified name */
 	int64		registry_now;
 	Datum		values[CLAIM_PARAMETERS];
 } ClaimState;
@@ -118,15 +121,6 @@ static const Oid claim_types[CLAIM_PARAMETERS] = {
 	TEXTOID, INT8OID, TEXTOID, TEXTOID, BOOLOID, BOOLOID, INT4OID,
 	INT8OID, INT8OID, INT8OID, INT4OID
 };
-
-/* Run one statement; returns the number of rows, in SPI_tuptable. */
-static uint64
-execute(const char *sql, int nargs, const Oid *types, Datum *values)
-{
-	if (SPI_execute_with_args(sql, nargs, (Oid *) types, values, NULL, false, 0) < 0)
-		elog(ERROR, "SPI_execute_with_args failed: %s", sql);
-	return SPI_processed;
-}
 
 /* A column of the first row, which must not be NULL. */
 static Datum
@@ -145,8 +139,8 @@ static uint64
 claim_execute(ClaimState *state, const char *format, int machine_id)
 {
 	state->values[CLAIM_PARAMETERS - 1] = Int32GetDatum(machine_id);
-	return execute(psprintf(format, state->table), CLAIM_PARAMETERS,
-				   claim_types, state->values);
+	return cosid_execute(state->table_oid, psprintf(format, state->table),
+						 CLAIM_PARAMETERS, claim_types, state->values, NULL);
 }
 
 /*
@@ -161,7 +155,7 @@ choose_row(ClaimState *state, int *machine_id)
 					  "SELECT " ROW_STEP " AS step, " ROW_OWN " AS own, "
 					  ROW_FLOOR " AS floor, m.machine_id FROM %s m"
 					  " WHERE m.namespace = " P_NAMESPACE
-					  " AND m.machine_id <= " P_MAX_MACHINE_ID ") s"
+					  " AND m.machine_id BETWEEN 0 AND " P_MAX_MACHINE_ID ") s"
 					  " WHERE s.step IS NOT NULL"
 					  " ORDER BY s.step, CASE s.step WHEN 2 THEN NOT s.own END,"
 					  " CASE s.step WHEN 4 THEN s.floor END, s.machine_id LIMIT 1",
@@ -257,11 +251,12 @@ take_free(ClaimState *state, int machine_id)
 	set_claimed(state, machine_id,
 				Max(state->registry_now, state->claim->server_now), 0);
 	row_values(state, values);
-	return execute(psprintf("INSERT INTO %s (namespace, machine_id, instance_id, owner,"
-							" stable, last_timestamp, distribute_time, fence, revert_time, name)"
-							" VALUES ($1, $2, $3, $4, $5, $6, $7, $7, 0, $8)"
-							" ON CONFLICT DO NOTHING", state->table),
-				   8, row_types, values) == 1;
+	return cosid_execute(state->table_oid,
+						 psprintf("INSERT INTO %s (namespace, machine_id, instance_id, owner,"
+								  " stable, last_timestamp, distribute_time, fence, revert_time, name)"
+								  " VALUES ($1, $2, $3, $4, $5, $6, $7, $7, 0, $8)"
+								  " ON CONFLICT DO NOTHING", state->table),
+						 8, row_types, values, NULL) == 1;
 }
 
 /* Take the row that is locked. */
@@ -272,11 +267,12 @@ take_row(ClaimState *state, int machine_id, int64 row_floor, int64 last_token)
 
 	set_claimed(state, machine_id, row_floor, last_token);
 	row_values(state, values);
-	if (execute(psprintf("UPDATE %s SET instance_id = $3, owner = $4, stable = $5,"
-						 " last_timestamp = $6, distribute_time = $7, fence = $7,"
-						 " revert_time = 0"
-						 " WHERE namespace = $1 AND machine_id = $2", state->table),
-				8, row_types, values) != 1)
+	if (cosid_execute(state->table_oid,
+					  psprintf("UPDATE %s SET instance_id = $3, owner = $4, stable = $5,"
+							   " last_timestamp = $6, distribute_time = $7, fence = $7,"
+							   " revert_time = 0"
+							   " WHERE namespace = $1 AND machine_id = $2", state->table),
+					  8, row_types, values, NULL) != 1)
 		elog(ERROR, "machine id %d of namespace \"%s\" vanished while it was locked",
 			 machine_id, state->claim->namespace);
 }
@@ -370,7 +366,8 @@ cosid_machine_claim(const CosidExtension *extension, const CosidClaim *claim,
 
 	memset(claimed, 0, sizeof(CosidClaimed));
 	SPI_connect();
-	state.table = cosid_table_name(cosid_table_oid(extension, "cosid_machine"));
+	state.table_oid = cosid_table_oid(extension, "cosid_machine");
+	state.table = cosid_table_name(state.table_oid);
 	state.values[0] = CStringGetTextDatum(claim->namespace);
 	state.values[1] = Int64GetDatum((INT64CONST(1) << claim->machine_bit) - 1);
 	state.values[2] = CStringGetTextDatum(claim->identity);
@@ -395,6 +392,21 @@ cosid_machine_claim(const CosidExtension *extension, const CosidClaim *claim,
 	SPI_finish();
 }
 
+/* The first parameters of guard and revert, and the row that they match. */
+#define HELD_ROW \
+	"namespace = $1 AND machine_id = $2 AND instance_id = $3" \
+	" AND distribute_time = $4 AND last_timestamp >= $5"
+
+static void
+holding_values(const CosidHolding *holding, Datum *values)
+{
+	values[0] = CStringGetTextDatum(holding->namespace);
+	values[1] = Int32GetDatum(holding->machine_id);
+	values[2] = CStringGetTextDatum(holding->instance_id);
+	values[3] = Int64GetDatum(holding->token);
+	values[4] = Int64GetDatum(holding->confirmed);
+}
+
 /*
  * Extend a lease: raise its watermark to the lead before the server's clock,
  * and no less than the registry's.  False: the lease is lost.
@@ -408,23 +420,18 @@ cosid_machine_guard(const CosidExtension *extension, const CosidHolding *holding
 		TEXTOID, INT4OID, TEXTOID, INT8OID, INT8OID, INT8OID, TEXTOID
 	};
 	Datum		values[7];
-	char	   *table;
+	Oid			table = cosid_table_oid(extension, "cosid_machine");
 	bool		held;
 
 	SPI_connect();
-	table = cosid_table_name(cosid_table_oid(extension, "cosid_machine"));
-	values[0] = CStringGetTextDatum(holding->namespace);
-	values[1] = Int32GetDatum(holding->machine_id);
-	values[2] = CStringGetTextDatum(holding->instance_id);
-	values[3] = Int64GetDatum(holding->token);
-	values[4] = Int64GetDatum(holding->confirmed);
+	holding_values(holding, values);
 	values[5] = Int64GetDatum(Max(server_now + lead, cosid_clock_now_ms()));
 	values[6] = CStringGetTextDatum(identity);
-	held = execute(psprintf("UPDATE %s SET last_timestamp = greatest(last_timestamp, $6), owner = $7"
-							" WHERE namespace = $1 AND machine_id = $2 AND instance_id = $3"
-							" AND distribute_time = $4 AND last_timestamp >= $5"
-							" RETURNING last_timestamp", table),
-				   7, types, values) == 1;
+	held = cosid_execute(table,
+						 psprintf("UPDATE %s SET last_timestamp = greatest(last_timestamp, $6), owner = $7"
+								  " WHERE " HELD_ROW " RETURNING last_timestamp",
+								  cosid_table_name(table)),
+						 7, types, values, NULL) == 1;
 	if (held)
 		*watermark = DatumGetInt64(result(1));
 	SPI_finish();
@@ -443,23 +450,18 @@ cosid_machine_revert(const CosidExtension *extension,
 		TEXTOID, INT4OID, TEXTOID, INT8OID, INT8OID, INT8OID, INT8OID
 	};
 	Datum		values[7];
-	char	   *table;
+	Oid			table = cosid_table_oid(extension, "cosid_machine");
 	bool		held;
 
 	SPI_connect();
-	table = cosid_table_name(cosid_table_oid(extension, "cosid_machine"));
-	values[0] = CStringGetTextDatum(holding->namespace);
-	values[1] = Int32GetDatum(holding->machine_id);
-	values[2] = CStringGetTextDatum(holding->instance_id);
-	values[3] = Int64GetDatum(holding->token);
-	values[4] = Int64GetDatum(holding->confirmed);
+	holding_values(holding, values);
 	values[5] = Int64GetDatum(watermark);
 	values[6] = Int64GetDatum(cosid_clock_now_ms());
-	held = execute(psprintf("UPDATE %s SET last_timestamp = $6, revert_time = $7,"
-							" instance_id = CASE WHEN stable THEN instance_id ELSE '' END"
-							" WHERE namespace = $1 AND machine_id = $2 AND instance_id = $3"
-							" AND distribute_time = $4 AND last_timestamp >= $5", table),
-				   7, types, values) == 1;
+	held = cosid_execute(table,
+						 psprintf("UPDATE %s SET last_timestamp = $6, revert_time = $7,"
+								  " instance_id = CASE WHEN stable THEN instance_id ELSE '' END"
+								  " WHERE " HELD_ROW, cosid_table_name(table)),
+						 7, types, values, NULL) == 1;
 	SPI_finish();
 	return held;
 }
@@ -525,6 +527,10 @@ cosid_machine_claim_sql(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("machine bits must be between 1 and %d", COSID_MAX_MACHINE_BITS)));
+	if (claim.identity[0] == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("an identity must not be empty")));
 	if (claim.instance_id[0] == '\0' || strlen(claim.instance_id) > COSID_MAX_INSTANCE_ID)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

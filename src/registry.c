@@ -15,15 +15,19 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_database.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 #include "utils/timeout.h"
 
 #include "clock.h"
@@ -31,7 +35,7 @@
 #include "registry.h"
 #include "settings.h"
 
-/* How long a call may take, locks and commit aside, and wait for one lock. */
+/* How long a call may take, and wait for one lock. */
 #define CALL_TIMEOUT_MS		5000
 #define LOCK_TIMEOUT		"1s"
 
@@ -45,7 +49,8 @@ struct RegistryCall
 {
 	RegistryWork work;
 	bool		create;			/* create the extension if it is absent */
-	bool		replicate;		/* wait as the server's synchronous_commit says */
+	bool		closing;		/* the last call: commit here only, and let no
+								 * shutdown cancel it */
 	int			timeout_ms;
 
 	/* arguments and results of the three calls */
@@ -55,13 +60,36 @@ struct RegistryCall
 	int64		watermark;
 };
 
-volatile sig_atomic_t cosid_registry_busy = false;
+volatile sig_atomic_t cosid_registry_cancellable = false;
 
 /* Which registry a lease is of. */
 const char *
 cosid_registry_name(void)
 {
 	return cosid_database;
+}
+
+/*
+ * Whoever owns a database can drop its schemas, and with them the extension and
+ * all watermarks.
+ */
+static void
+warn_of_owner(void)
+{
+	HeapTuple	tuple;
+
+	StartTransactionCommand();
+	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+	if (HeapTupleIsValid(tuple))
+	{
+		if (!superuser_arg(((Form_pg_database) GETSTRUCT(tuple))->datdba))
+			ereport(WARNING,
+					(errmsg("database \"%s\", which has the registry of machine ids, is not owned by a superuser",
+							cosid_database),
+					 errhint("Its owner can drop the registry. Set \"cosid.database\" to a database of a superuser's.")));
+		ReleaseSysCache(tuple);
+	}
+	CommitTransactionCommand();
 }
 
 /* For the worker, once: connect to the registry's database. */
@@ -81,10 +109,8 @@ cosid_registry_connect(void)
 		{"transaction_timeout", "0"},
 		{"lock_timeout", LOCK_TIMEOUT},
 		{"idle_in_transaction_session_timeout", "0"},
+		{"exit_on_error", "off"},
 	};
-	Oid			user;
-	int			context;
-
 	BackgroundWorkerInitializeConnection(cosid_database, NULL, 0);
 
 	for (int i = 0; i < (int) lengthof(overrides); i++)
@@ -94,9 +120,7 @@ cosid_registry_connect(void)
 			SetConfigOption(overrides[i][0], overrides[i][1],
 							PGC_SUSET, PGC_S_OVERRIDE);
 	}
-
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(user, context | SECURITY_RESTRICTED_OPERATION);
+	warn_of_owner();
 }
 
 /* Create the extension in the registry's database: no user has to. */
@@ -109,8 +133,7 @@ create_extension(void)
 	if (!OidIsValid(get_namespace_oid(schema, true)))
 	{
 		schema = "cosid";
-		if (!OidIsValid(get_namespace_oid(schema, true)))
-			SPI_execute("CREATE SCHEMA cosid", false, 0);
+		SPI_execute("CREATE SCHEMA IF NOT EXISTS cosid", false, 0);
 	}
 	SPI_execute(psprintf("CREATE EXTENSION cosid SCHEMA %s", schema), false, 0);
 	SPI_finish();
@@ -123,8 +146,13 @@ run_transaction(RegistryCall *call)
 	CosidRegistryStatus status;
 	CosidExtension extension;
 	bool		created = false;
+	Oid			user;
+	int			context;
 
+	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(user, context | SECURITY_RESTRICTED_OPERATION);
 	enable_timeout_after(STATEMENT_TIMEOUT, call->timeout_ms);
 	PushActiveSnapshot(GetTransactionSnapshot());
 
@@ -132,7 +160,7 @@ run_transaction(RegistryCall *call)
 	 * Never less than a flush, for this transaction: the watermark must outlive
 	 * a crash.
 	 */
-	if (!call->replicate || synchronous_commit < SYNCHRONOUS_COMMIT_LOCAL_FLUSH)
+	if (call->closing || synchronous_commit < SYNCHRONOUS_COMMIT_LOCAL_FLUSH)
 		(void) set_config_option("synchronous_commit", "local", PGC_USERSET,
 								 PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 
@@ -147,8 +175,15 @@ run_transaction(RegistryCall *call)
 		status = COSID_REGISTRY_ABSENT;
 
 	PopActiveSnapshot();
-	disable_timeout(STATEMENT_TIMEOUT, false);
+	SetUserIdAndSecContext(user, context);
+
+	/*
+	 * The timeout bounds a wait for a synchronous standby too: it ends with a
+	 * warning, and the commit stands.  The watermark then is durable here, and
+	 * comes to a standby before any row whose ID needed it.
+	 */
 	CommitTransactionCommand();
+	disable_timeout(STATEMENT_TIMEOUT, false);
 
 	if (created)
 		ereport(LOG,
@@ -165,7 +200,9 @@ run_call(RegistryCall *call, CosidRegistryError *error)
 	CosidRegistryStatus status;
 
 	error->message[0] = '\0';
-	cosid_registry_busy = true;
+	cosid_registry_cancellable = !call->closing;
+	if (cosid_registry_cancellable && ShutdownRequestPending)
+		QueryCancelPending = InterruptPending = true;	/* SIGTERM was before that */
 	PG_TRY();
 	{
 		status = run_transaction(call);
@@ -185,7 +222,7 @@ run_call(RegistryCall *call, CosidRegistryError *error)
 		status = COSID_REGISTRY_FAILED;
 	}
 	PG_END_TRY();
-	cosid_registry_busy = false;
+	cosid_registry_cancellable = false;
 
 	/* A cancel that came too late is not meant for the next call. */
 	QueryCancelPending = false;
@@ -228,7 +265,6 @@ cosid_registry_claim(CosidLease *lease, bool create, int64 least_floor,
 	RegistryCall call = {
 		.work = work_claim,
 		.create = create,
-		.replicate = true,
 		.timeout_ms = CALL_TIMEOUT_MS,
 		.claim = &claim,
 		.claimed = claimed,
@@ -257,7 +293,6 @@ cosid_registry_guard(const CosidHolding *holding, int64 *watermark,
 {
 	RegistryCall call = {
 		.work = work_guard,
-		.replicate = true,
 		.timeout_ms = CALL_TIMEOUT_MS,
 		.holding = holding,
 	};
@@ -284,7 +319,7 @@ cosid_registry_revert(const CosidHolding *holding, int64 watermark,
 {
 	RegistryCall call = {
 		.work = work_revert,
-		.replicate = false,
+		.closing = true,
 		.timeout_ms = timeout_ms,
 		.holding = holding,
 		.watermark = watermark,

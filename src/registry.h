@@ -33,8 +33,8 @@ typedef struct CosidRegistryError
 	char		message[COSID_MAX_ERROR];
 } CosidRegistryError;
 
-/* A call is under way, which a signal handler may have to cancel. */
-extern volatile sig_atomic_t cosid_registry_busy;
+/* A call is under way that SIGTERM is to cancel. */
+extern volatile sig_atomic_t cosid_registry_cancellable;
 
 extern void cosid_registry_connect(void);
 extern const char *cosid_registry_name(void);

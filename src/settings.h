@@ -4,8 +4,8 @@
  *		The settings, cosid.*, as variables.
  *
  * Time spans are in milliseconds.  Those set at server start (postmaster
- * level) do not exist when the library is not preloaded; cosid_namespace then
- * is what the configuration says all the same.
+ * level) do not exist when the library is not preloaded; if the configuration
+ * has a cosid.namespace, cosid_namespace is that all the same.
  *
  * Copyright (c) 2026, the cosid authors
  *

@@ -93,7 +93,7 @@ handle_shutdown(SIGNAL_ARGS)
 {
 	int			save_errno = errno;
 
-	if (!ShutdownRequestPending && cosid_registry_busy)
+	if (cosid_registry_cancellable)
 	{
 		QueryCancelPending = true;
 		InterruptPending = true;
@@ -217,6 +217,8 @@ claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 			control->eager = false;
 			return;
 		default:
+			status->full = false;
+			cosid_lease_write(lease, status);
 			note_failure(lease, control, error.message);
 			return;
 	}
@@ -330,7 +332,7 @@ tend(CosidLease *lease, LeaseControl *control)
 		extend(lease, control, &status);
 	}
 
-	if (status.state != COSID_LEASE_HELD &&
+	if (status.state != COSID_LEASE_HELD && !ShutdownRequestPending &&
 		(control->wanted || control->eager || status.state == COSID_LEASE_LOST))
 		claim(lease, control, &status);
 
@@ -485,15 +487,10 @@ pause_before_connecting(int failed_starts)
 void
 cosid_worker_main(Datum main_arg pg_attribute_unused())
 {
-	CosidLayout layout;
-
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, handle_shutdown);
 	BackgroundWorkerUnblockSignals();
 
-	/* The server's own namespace is known without anyone asking for it. */
-	cosid_layout_default(&layout, COSID_MILLISECOND, false);
-	cosid_lease_get(cosid_namespace, layout.machine_bit);
 	controls = MemoryContextAllocZero(TopMemoryContext,
 									  sizeof(LeaseControl) * cosid_max_namespaces);
 
