@@ -24,6 +24,7 @@
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
+#include "storage/latch.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -57,6 +58,7 @@ struct RegistryCall
 	const CosidClaim *claim;
 	CosidClaimed *claimed;
 	const CosidHolding *holding;
+	int64		lead;
 	int64		watermark;
 };
 
@@ -227,6 +229,13 @@ run_call(RegistryCall *call, CosidRegistryError *error)
 	/* A cancel that came too late is not meant for the next call. */
 	QueryCancelPending = false;
 
+	/*
+	 * The call's own waits (for a lock, a standby) reset the latch.  Whatever it
+	 * was set for meanwhile, an interrupt or a backend's wish, must not wait
+	 * until the worker wakes up again.
+	 */
+	SetLatch(MyLatch);
+
 	/* Lets autovacuum know of the rows that we update. */
 	pgstat_report_stat(true);
 	return status;
@@ -240,12 +249,13 @@ work_claim(RegistryCall *call, const CosidExtension *extension)
 }
 
 /*
- * Claim a machine id for a lease.  COSID_REGISTRY_OK: `claimed` has the
- * registry's answer.
+ * Claim a machine id for a lease, with a watermark `lead` ms ahead.
+ * COSID_REGISTRY_OK: `claimed` has the registry's answer.
  */
 CosidRegistryStatus
-cosid_registry_claim(CosidLease *lease, bool create, int64 least_floor,
-					 int avoid, CosidClaimed *claimed, CosidRegistryError *error)
+cosid_registry_claim(CosidLease *lease, bool create, int64 lead,
+					 int64 least_floor, int avoid, CosidClaimed *claimed,
+					 CosidRegistryError *error)
 {
 	char		identity[COSID_IDENTITY_SIZE];
 	CosidClaim	claim = {
@@ -258,7 +268,7 @@ cosid_registry_claim(CosidLease *lease, bool create, int64 least_floor,
 		.avoid_machine_id = avoid,
 		.local = true,
 		.server_now = cosid_clock_now_ms(),
-		.lead = cosid_watermark_lead,
+		.lead = lead,
 		.safe_guard = cosid_safe_guard_duration,
 		.least_floor = least_floor,
 	};
@@ -281,18 +291,19 @@ work_guard(RegistryCall *call, const CosidExtension *extension)
 
 	cosid_own_identity(identity);
 	return cosid_machine_guard(extension, call->holding, identity,
-							   cosid_clock_now_ms(), cosid_watermark_lead,
+							   cosid_clock_now_ms(), call->lead,
 							   &call->watermark) ?
 		COSID_REGISTRY_OK : COSID_REGISTRY_LOST;
 }
 
-/* Extend a lease; COSID_REGISTRY_OK: to `watermark`. */
+/* Extend a lease to `lead` ms ahead; COSID_REGISTRY_OK: to `watermark`. */
 CosidRegistryStatus
-cosid_registry_guard(const CosidHolding *holding, int64 *watermark,
+cosid_registry_guard(const CosidHolding *holding, int64 lead, int64 *watermark,
 					 CosidRegistryError *error)
 {
 	RegistryCall call = {
 		.work = work_guard,
+		.lead = lead,
 		.timeout_ms = CALL_TIMEOUT_MS,
 		.holding = holding,
 	};

@@ -39,11 +39,12 @@ extern volatile sig_atomic_t cosid_registry_cancellable;
 extern void cosid_registry_connect(void);
 extern const char *cosid_registry_name(void);
 extern CosidRegistryStatus cosid_registry_claim(CosidLease *lease, bool create,
-												int64 least_floor, int avoid,
+												int64 lead, int64 least_floor,
+												int avoid,
 												CosidClaimed *claimed,
 												CosidRegistryError *error);
 extern CosidRegistryStatus cosid_registry_guard(const CosidHolding *holding,
-												int64 *watermark,
+												int64 lead, int64 *watermark,
 												CosidRegistryError *error);
 extern CosidRegistryStatus cosid_registry_revert(const CosidHolding *holding,
 												 int64 watermark,

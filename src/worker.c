@@ -63,6 +63,9 @@
 
 #define RECOVERY_POLL_MS		1000
 
+/* How much of a slow call is made up for, see current_lead(). */
+#define LONGEST_CALL_MS			10000
+
 /* Giving all leases back at shutdown takes no longer than this. */
 #define RELEASE_TIMEOUT_MS		2000
 
@@ -87,6 +90,9 @@ typedef struct LeaseControl
 
 static LeaseControl *controls;
 
+/* How long the last claim or extension took, ms. */
+static int64 call_ms = 0;
+
 /* SIGTERM: also ends a call that waits for something. */
 static void
 handle_shutdown(SIGNAL_ARGS)
@@ -107,6 +113,24 @@ static void
 detach(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 {
 	cosid_worker_detach();
+}
+
+/*
+ * How far ahead to persist the watermark now.  A commit that takes long (a slow
+ * disk, a standby that is away) uses up the lead it was to give: then the lead is
+ * longer by so much, and again by so much since the next extension has to begin
+ * that much earlier, at half of it.
+ */
+static int64
+current_lead(void)
+{
+	return cosid_watermark_lead + 2 * call_ms;
+}
+
+static void
+note_call(int64 began)
+{
+	call_ms = Min(cosid_clock_monotonic_ms() - began, LONGEST_CALL_MS);
 }
 
 /* All went well. */
@@ -201,14 +225,18 @@ claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 {
 	CosidRegistryError error;
 	CosidClaimed claimed;
+	CosidRegistryStatus result;
+	int64		began = cosid_clock_monotonic_ms();
 	char		message[COSID_MAX_ERROR];
 
 	/* Machine id and floor change: no grant may stand. */
 	close_grant(lease, status);
 
-	switch (cosid_registry_claim(lease, control->wanted,
-								 cosid_slot_largest_ms(lease), control->avoid,
-								 &claimed, &error))
+	result = cosid_registry_claim(lease, control->wanted, current_lead(),
+								  cosid_slot_largest_ms(lease), control->avoid,
+								  &claimed, &error);
+	note_call(began);
+	switch (result)
 	{
 		case COSID_REGISTRY_OK:
 			break;
@@ -258,10 +286,14 @@ extend(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 		.confirmed = status->watermark,
 	};
 	CosidRegistryError error;
+	CosidRegistryStatus result;
+	int64		began = cosid_clock_monotonic_ms();
 	int64		minted_ms = cosid_slot_largest_ms(lease);
 	int64		watermark;
 
-	switch (cosid_registry_guard(&holding, &watermark, &error))
+	result = cosid_registry_guard(&holding, current_lead(), &watermark, &error);
+	note_call(began);
+	switch (result)
 	{
 		case COSID_REGISTRY_OK:
 			status->watermark = watermark;
@@ -294,7 +326,7 @@ extension_due(CosidLease *lease, LeaseControl *control,
 	int64		now = cosid_clock_monotonic_ms();
 	int64		heartbeat = control->extended_at +
 		Min(cosid_guard_interval, cosid_safe_guard_duration / 2);
-	int64		until_half = status->watermark - cosid_watermark_lead / 2 -
+	int64		until_half = status->watermark - current_lead() / 2 -
 		cosid_clock_now_ms();
 
 	if (until_half > 0)
