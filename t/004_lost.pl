@@ -66,6 +66,21 @@ check_loss('a row that was rolled back',
 	'last_timestamp = last_timestamp - 60000',
 	60000);
 
+# Nobody mints: the worker finds out with the next heartbeat.
+$node->append_conf('postgresql.conf', 'cosid.guard_interval = 200ms');
+$node->reload;
+my $offset = -s $node->logfile;
+my $lost = machine_row($node)->{machine_id};
+$node->safe_psql('postgres',
+	"UPDATE cosid_machine SET distribute_time = distribute_time + 1"
+	  . " WHERE namespace = 'cosid' AND machine_id = $lost");
+ok(wait_until(sub { log_count($node, 'claimed machine id', $offset) > 0 }),
+	'while nobody mints: another machine id is claimed');
+is(log_count($node, "lost machine id $lost ", $offset),
+	1, 'while nobody mints: one line in the log');
+$node->append_conf('postgresql.conf', 'cosid.guard_interval = 60s');
+$node->reload;
+
 #
 # The namespace is full
 #
@@ -85,7 +100,7 @@ sub take_by_hand
 take_by_hand('tiny', $_) foreach 0, 1;
 $node->safe_psql('shop',
 	"SELECT cosid_create('tiny', namespace => 'tiny', machine_bit => 1)");
-my $offset = -s $node->logfile;
+$offset = -s $node->logfile;
 my $error = sql_error($node, 'shop',
 	"SET cosid.wait_timeout = '1s'; SELECT cosid_next('tiny');");
 is($error->{sqlstate}, 'ID003', 'namespace full: ID003');

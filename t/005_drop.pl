@@ -13,7 +13,12 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
-my $node = cosid_server('drop', conf => 'cosid.wait_timeout = 60s');
+my $node = cosid_server(
+	'drop',
+	conf => <<'CONF');
+cosid.watermark_lead = 1s
+cosid.wait_timeout = 60s
+CONF
 
 # Nobody has minted yet: it is not there before somebody wants it.
 is( $node->safe_psql('postgres',
@@ -76,6 +81,24 @@ foreach my $client (@clients)
 		'57P01', 'meanwhile, minting in other databases goes on');
 }
 check_ids('three databases, slowly', read_ids(@clients));
+
+#
+# While nobody mints the worker sleeps, for up to cosid.guard_interval, but not
+# through what PostgreSQL asks of every process
+#
+$node->append_conf('postgresql.conf', 'cosid.guard_interval = 1h');
+$node->reload;
+ok( wait_until(
+		sub {
+			$node->safe_psql('shop',
+				"SELECT watermark < now() FROM cosid_lease WHERE namespace = 'cosid'"
+			) eq 't';
+		}),
+	'the worker is at rest');
+is($node->psql('postgres', 'DROP DATABASE twin1', timeout => 60),
+	0, 'DROP DATABASE while the worker is at rest');
+is($node->psql('postgres', 'CREATE DATABASE twin TEMPLATE twin2', timeout => 60),
+	0, 'CREATE DATABASE ... TEMPLATE while the worker is at rest');
 
 #
 # Two databases as fast as they can

@@ -15,7 +15,15 @@ use Test::More;
 my $primary = cosid_server(
 	'primary',
 	streaming => 1,
-	conf => 'cosid.wait_timeout = 60s');
+	conf => <<'CONF');
+cosid.watermark_lead = 500ms
+cosid.wait_timeout = 60s
+CONF
+
+# A generator that nobody mints from before there are copies, with so many
+# machine ids that no two servers choose the same by chance.
+$primary->safe_psql('shop',
+	"SELECT cosid_create('wide', machine_bit => 20, sequence_bit => 2)");
 
 my ($id) = mint($primary, 'shop', 'order', 1);
 my $machine_id = id_machine($id);
@@ -25,6 +33,17 @@ $primary->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->start;
+
+# The tempting moment for a copy to take its origin's machine id: the watermark
+# that it knows of has passed.
+sub wait_for_watermark
+{
+	my $watermark = machine_row($primary, $machine_id)->{last_timestamp};
+
+	ok(wait_until(sub { now_ms() > $watermark + 10 }),
+		'the watermark of the primary has passed');
+	return;
+}
 
 #
 # In recovery
@@ -50,10 +69,11 @@ cmp_ok(machine_row($standby, $machine_id)->{last_timestamp},
 #
 # Promoted, with the old primary still running
 #
-my $client = start_client($primary, 'shop', mint_slowly('order'));
-wait_for_ids($client);
+wait_for_watermark();
+$primary->wait_for_catchup($standby);
 $standby->promote;
-my @clients = ($client, start_client($standby, 'shop', mint_slowly('order')));
+my @clients = map { start_client($_, 'shop', mint_slowly('order')) } $primary, $standby;
+wait_for_ids(@clients);
 wait_for_more_ids(@clients);
 my @lists = map {
 	$_->{node}->safe_psql('postgres',
@@ -86,6 +106,7 @@ cmp_ok($id, '>', $lists[1][-1], 'and goes on above its last ID');
 #
 my $clone = PostgreSQL::Test::Cluster->new('clone');
 $primary->backup('backup2');
+wait_for_watermark();
 $clone->init_from_backup($primary, 'backup2');
 $clone->start;
 @clients = map { start_client($_, 'shop', mint_in_bursts('order', 20)) } $primary, $clone;
@@ -102,6 +123,16 @@ check_ids('origin and clone', @lists);
 isnt(id_machine($lists[1][0]), $machine_id, 'the clone has another machine id than its origin');
 is(scalar(grep { id_machine($_) != $machine_id } @{ $lists[0] }),
 	0, 'the origin keeps its machine id');
+
+#
+# Two copies of one origin don't know of each other, either
+#
+my ($of_standby) = mint($standby, 'shop', 'wide', 1);
+my ($of_clone) = mint($clone, 'shop', 'wide', 1);
+isnt(
+	$standby->safe_psql('shop', "SELECT machine_id FROM cosid_parse($of_standby, 'wide')"),
+	$clone->safe_psql('shop', "SELECT machine_id FROM cosid_parse($of_clone, 'wide')"),
+	'two copies start with different machine ids where both have none');
 
 $_->stop foreach $clone, $standby, $primary;
 done_testing();
