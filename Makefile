@@ -9,6 +9,7 @@ MODULE_big = cosid
 OBJS = \
 	src/catalog.o \
 	src/clock.o \
+	src/converter.o \
 	src/cosid.o \
 	src/default.o \
 	src/definition.o \
@@ -18,10 +19,13 @@ OBJS = \
 	src/identity.o \
 	src/lease.o \
 	src/machine.o \
+	src/radix.o \
+	src/reading.o \
 	src/registry.o \
 	src/settings.o \
 	src/slot.o \
 	src/snowflake.o \
+	src/views.o \
 	src/worker.o
 PGFILEDESC = "cosid - distributed snowflake IDs"
 

@@ -147,7 +147,8 @@ CREATE TYPE cosid_state AS (
 );
 COMMENT ON TYPE cosid_state IS 'the parts of an ID';
 
--- STABLE, since the friendly form shows the session's time zone
+-- What shows a time zone or reads a definition is STABLE, the rest IMMUTABLE.
+
 CREATE FUNCTION cosid_parse(id bigint) RETURNS cosid_state
 AS 'MODULE_PATHNAME', 'cosid_parse'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -158,6 +159,36 @@ AS 'MODULE_PATHNAME', 'cosid_parse'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION cosid_parse(bigint, text) IS 'the parts of an ID of a generator';
 
+CREATE FUNCTION cosid_timestamp(id bigint) RETURNS timestamp with time zone
+AS 'MODULE_PATHNAME', 'cosid_timestamp'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_timestamp(bigint) IS 'the time of an ID of the default layout';
+
+CREATE FUNCTION cosid_timestamp(id bigint, name text) RETURNS timestamp with time zone
+AS 'MODULE_PATHNAME', 'cosid_timestamp'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_timestamp(bigint, text) IS 'the time of an ID of a generator';
+
+CREATE FUNCTION cosid_machine_id(id bigint) RETURNS integer
+AS 'MODULE_PATHNAME', 'cosid_machine_id'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_machine_id(bigint) IS 'the machine id of an ID of the default layout';
+
+CREATE FUNCTION cosid_machine_id(id bigint, name text) RETURNS integer
+AS 'MODULE_PATHNAME', 'cosid_machine_id'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_machine_id(bigint, text) IS 'the machine id of an ID of a generator';
+
+CREATE FUNCTION cosid_sequence(id bigint) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_sequence'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_sequence(bigint) IS 'the sequence of an ID of the default layout';
+
+CREATE FUNCTION cosid_sequence(id bigint, name text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_sequence'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_sequence(bigint, text) IS 'the sequence of an ID of a generator';
+
 CREATE FUNCTION cosid_friendly(id bigint) RETURNS text
 AS 'MODULE_PATHNAME', 'cosid_friendly'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -167,6 +198,76 @@ CREATE FUNCTION cosid_friendly(id bigint, name text) RETURNS text
 AS 'MODULE_PATHNAME', 'cosid_friendly'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION cosid_friendly(bigint, text) IS 'an ID of a generator as local time, machine id and sequence';
+
+CREATE FUNCTION cosid_from_friendly(friendly text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_from_friendly'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_from_friendly(text) IS 'the inverse of cosid_friendly, for the default layout';
+
+CREATE FUNCTION cosid_from_friendly(friendly text, name text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_from_friendly'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_from_friendly(text, text) IS 'the inverse of cosid_friendly, for a generator';
+
+CREATE FUNCTION cosid_next_string(name text) RETURNS text
+AS 'MODULE_PATHNAME', 'cosid_next_string'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_next_string(text) IS 'the next ID of a generator as its converter writes it';
+
+CREATE FUNCTION cosid_to_string(id bigint, name text) RETURNS text
+AS 'MODULE_PATHNAME', 'cosid_to_string'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_to_string(bigint, text) IS 'an ID as its generator''s converter writes it';
+
+CREATE FUNCTION cosid_from_string(string text, name text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_from_string'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_from_string(text, text) IS 'the inverse of cosid_to_string';
+
+CREATE FUNCTION cosid_radix62(id bigint, pad_start boolean DEFAULT true, char_size integer DEFAULT 11) RETURNS text
+AS 'MODULE_PATHNAME', 'cosid_radix62'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_radix62(bigint, boolean, integer) IS 'an ID as digits of radix 62';
+
+CREATE FUNCTION cosid_from_radix62(string text, char_size integer DEFAULT 11) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_from_radix62'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_from_radix62(text, integer) IS 'the inverse of cosid_radix62';
+
+CREATE FUNCTION cosid_radix36(id bigint, pad_start boolean DEFAULT true, char_size integer DEFAULT 13) RETURNS text
+AS 'MODULE_PATHNAME', 'cosid_radix36'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_radix36(bigint, boolean, integer) IS 'an ID as digits of radix 36';
+
+CREATE FUNCTION cosid_from_radix36(string text, char_size integer DEFAULT 13) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_from_radix36'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_from_radix36(text, integer) IS 'the inverse of cosid_radix36';
+
+CREATE FUNCTION cosid_first_id("time" timestamp with time zone) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_first_id'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_first_id(timestamp with time zone) IS 'no ID of the default layout of that tick or later is less';
+
+CREATE FUNCTION cosid_first_id("time" timestamp with time zone, name text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_first_id'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_first_id(timestamp with time zone, text) IS 'no ID of a generator of that tick or later is less';
+
+CREATE FUNCTION cosid_last_id("time" timestamp with time zone) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_last_id'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_last_id(timestamp with time zone) IS 'no ID of the default layout of that tick or earlier is greater';
+
+CREATE FUNCTION cosid_last_id("time" timestamp with time zone, name text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_last_id'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_last_id(timestamp with time zone, text) IS 'no ID of a generator of that tick or earlier is greater';
+
+CREATE FUNCTION cosid_is_safe_javascript(id bigint) RETURNS boolean
+AS 'MODULE_PATHNAME', 'cosid_is_safe_javascript'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_is_safe_javascript(bigint) IS 'whether JavaScript''s numbers hold it exactly: 0 to 2^53 - 1';
 
 --
 -- The registry of machine ids (used in the database that cosid.database names)

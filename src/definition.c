@@ -65,14 +65,6 @@ static const char *const converter_names[] = {
 	[COSID_SNOWFLAKE_FRIENDLY] = "snowflake_friendly",
 };
 
-/* char_size when it is not given; only padding uses it. */
-static const int default_char_size[] = {
-	[COSID_RADIX] = 11,
-	[COSID_RADIX36] = 13,
-	[COSID_TO_STRING] = 19,
-	[COSID_SNOWFLAKE_FRIENDLY] = 19,
-};
-
 static const Oid column_types[COSID_COLUMNS] = {
 	TEXTOID, TEXTOID, TEXTOID, INT8OID, INT4OID, INT4OID, INT4OID, INT8OID,
 	BOOLOID, TEXTOID, TEXTOID, TEXTOID, BOOLOID, INT4OID, TEXTOID, BOOLOID
@@ -185,9 +177,9 @@ cosid_definition_default(CosidDefinition *definition, const char *name, int leng
 	set_default_namespace(definition);
 	definition->reset_threshold = cosid_default_reset_threshold(&definition->layout);
 	definition->clock_sync = true;
-	definition->converter = COSID_RADIX;
-	definition->pad_start = true;
-	definition->char_size = default_char_size[COSID_RADIX];
+	definition->converter.kind = COSID_RADIX;
+	definition->converter.pad_start = true;
+	definition->converter.char_size = cosid_default_char_size(COSID_RADIX);
 }
 
 /*
@@ -306,20 +298,19 @@ set_layout(CosidDefinition *definition, const NullableDatum *values,
 static void
 set_converter(CosidDefinition *definition, const NullableDatum *values)
 {
-	CosidConverter converter;
+	CosidConverter *converter = &definition->converter;
 
-	converter = word_value(values, COSID_COL_CONVERTER, "converter", converter_names,
-						   lengthof(converter_names), COSID_RADIX);
-	definition->converter = converter;
-	definition->pad_start = converter == COSID_RADIX || converter == COSID_RADIX36;
+	converter->kind = word_value(values, COSID_COL_CONVERTER, "converter", converter_names,
+								 lengthof(converter_names), COSID_RADIX);
+	converter->pad_start = converter->kind == COSID_RADIX || converter->kind == COSID_RADIX36;
 	if (!values[COSID_COL_PAD_START].isnull)
-		definition->pad_start = DatumGetBool(values[COSID_COL_PAD_START].value);
-	definition->char_size = int_value(values, COSID_COL_CHAR_SIZE,
-									  default_char_size[converter]);
-	if (definition->char_size < 1 || definition->char_size > COSID_MAX_CHAR_SIZE)
-		bad_number("char_size", definition->char_size, 1, COSID_MAX_CHAR_SIZE);
-	copy_text(values, COSID_COL_PREFIX, "prefix", definition->prefix, COSID_MAX_AFFIX);
-	copy_text(values, COSID_COL_SUFFIX, "suffix", definition->suffix, COSID_MAX_AFFIX);
+		converter->pad_start = DatumGetBool(values[COSID_COL_PAD_START].value);
+	converter->char_size = int_value(values, COSID_COL_CHAR_SIZE,
+									 cosid_default_char_size(converter->kind));
+	if (converter->char_size < 1 || converter->char_size > COSID_MAX_CHAR_SIZE)
+		bad_number("char_size", converter->char_size, 1, COSID_MAX_CHAR_SIZE);
+	copy_text(values, COSID_COL_PREFIX, "prefix", converter->prefix, COSID_MAX_AFFIX);
+	copy_text(values, COSID_COL_SUFFIX, "suffix", converter->suffix, COSID_MAX_AFFIX);
 	copy_text(values, COSID_COL_ZONE, "zone", definition->zone, COSID_MAX_ZONE);
 }
 
@@ -494,11 +485,11 @@ insert_row(const CosidDefinition *definition)
 	values[COSID_COL_SEQUENCE_BIT] = Int32GetDatum(definition->layout.sequence_bit);
 	values[COSID_COL_RESET_THRESHOLD] = Int64GetDatum(definition->reset_threshold);
 	values[COSID_COL_CLOCK_SYNC] = BoolGetDatum(definition->clock_sync);
-	values[COSID_COL_CONVERTER] = CStringGetTextDatum(converter_names[definition->converter]);
-	values[COSID_COL_PREFIX] = CStringGetTextDatum(definition->prefix);
-	values[COSID_COL_SUFFIX] = CStringGetTextDatum(definition->suffix);
-	values[COSID_COL_PAD_START] = BoolGetDatum(definition->pad_start);
-	values[COSID_COL_CHAR_SIZE] = Int32GetDatum(definition->char_size);
+	values[COSID_COL_CONVERTER] = CStringGetTextDatum(converter_names[definition->converter.kind]);
+	values[COSID_COL_PREFIX] = CStringGetTextDatum(definition->converter.prefix);
+	values[COSID_COL_SUFFIX] = CStringGetTextDatum(definition->converter.suffix);
+	values[COSID_COL_PAD_START] = BoolGetDatum(definition->converter.pad_start);
+	values[COSID_COL_CHAR_SIZE] = Int32GetDatum(definition->converter.char_size);
 	values[COSID_COL_ZONE] = CStringGetTextDatum(definition->zone);
 	if (definition->zone[0] == '\0')
 		nulls[COSID_COL_ZONE] = 'n';

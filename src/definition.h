@@ -14,14 +14,13 @@
 #include "datatype/timestamp.h"
 
 #include "catalog.h"
+#include "converter.h"
 #include "slot.h"
 #include "snowflake.h"
 
 /* The share generator: built in, without a row. */
 #define COSID_SHARE_NAME		"__share__"
 
-#define COSID_MAX_AFFIX			63	/* bytes of a prefix or suffix */
-#define COSID_MAX_CHAR_SIZE		63
 #define COSID_MAX_ZONE			63	/* bytes of a time zone's name */
 
 /* The columns of cosid_generator, and (but for the last) the arguments of
@@ -47,14 +46,6 @@ typedef enum CosidColumn
 	COSID_COLUMNS
 } CosidColumn;
 
-typedef enum CosidConverter
-{
-	COSID_RADIX,
-	COSID_RADIX36,
-	COSID_TO_STRING,
-	COSID_SNOWFLAKE_FRIENDLY
-} CosidConverter;
-
 typedef struct CosidDefinition
 {
 	/* The key of the cache: the name in the database's encoding. */
@@ -65,11 +56,7 @@ typedef struct CosidDefinition
 	CosidLayout layout;
 	int64		reset_threshold;
 	bool		clock_sync;		/* wait for a clock that is a little behind */
-	CosidConverter converter;
-	char		prefix[COSID_MAX_AFFIX + 1];
-	char		suffix[COSID_MAX_AFFIX + 1];
-	bool		pad_start;
-	int			char_size;
+	CosidConverter converter;	/* for cosid_next_string and the like */
 	char		zone[COSID_MAX_ZONE + 1];	/* empty: the session's */
 	bool		implicit;		/* defined on first use */
 

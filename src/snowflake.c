@@ -105,7 +105,7 @@ cosid_step(const CosidLayout *layout, int64_t reset_threshold,
 	if (timestamp < 0 || timestamp > cosid_max_timestamp(layout))
 		return COSID_STEP_OVERFLOW;
 
-	*next = ((uint64_t) timestamp << layout->sequence_bit) | (uint64_t) sequence;
+	*next = cosid_cursor(layout, timestamp, sequence);
 	return COSID_STEP_OK;
 }
 

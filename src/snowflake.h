@@ -118,6 +118,12 @@ cosid_layout_equal(const CosidLayout *a, const CosidLayout *b)
  * nothing yet: no state has timestamp 0 and sequence 0, since sequences begin
  * with 1 and only a later tick brings sequence 0.
  */
+static inline uint64_t
+cosid_cursor(const CosidLayout *layout, int64_t timestamp, int64_t sequence)
+{
+	return ((uint64_t) timestamp << layout->sequence_bit) | (uint64_t) sequence;
+}
+
 static inline int64_t
 cosid_cursor_timestamp(const CosidLayout *layout, uint64_t cursor)
 {

@@ -19,7 +19,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE				/* tm_gmtoff */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "converter.h"
 #include "snowflake.h"
 
 #define lengthof(array)	(sizeof(array) / sizeof((array)[0]))
@@ -227,6 +229,148 @@ run_sequence(const Position *at, char **fields, int nfields)
 	return fail(at, "malformed line");
 }
 
+static bool
+parse_bool(const char *text, bool *value)
+{
+	*value = strcmp(text, "true") == 0;
+	return *value || strcmp(text, "false") == 0;
+}
+
+/*
+ * convert.tsv
+ *
+ * direction	converter	pad_start	char_size	prefix	suffix	input	output
+ */
+
+static bool
+parse_kind(const char *text, CosidConverterKind *kind)
+{
+	static const char *const names[] = {
+		[COSID_RADIX] = "radix",
+		[COSID_RADIX36] = "radix36",
+		[COSID_TO_STRING] = "to_string",
+	};
+
+	for (size_t i = 0; i < lengthof(names); i++)
+	{
+		*kind = (CosidConverterKind) i;
+		if (strcmp(text, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static Outcome
+run_convert(const Position *at, char **fields, int nfields)
+{
+	CosidConverter converter;
+	CosidTextStatus status;
+	int64_t		id;
+	char		got[COSID_TEXT_SIZE];
+
+	if (nfields != 8 ||
+		!parse_kind(fields[1], &converter.kind) ||
+		!parse_bool(fields[2], &converter.pad_start) ||
+		!parse_int(fields[3], &converter.char_size) ||
+		strlen(fields[4]) > COSID_MAX_AFFIX || strlen(fields[5]) > COSID_MAX_AFFIX)
+		return fail(at, "malformed conversion");
+	strcpy(converter.prefix, fields[4]);
+	strcpy(converter.suffix, fields[5]);
+
+	if (strcmp(fields[0], "as_string") == 0)
+	{
+		if (!parse_int64(fields[6], &id))
+			return fail(at, "malformed id");
+		status = cosid_converter_write(&converter, NULL, NULL, id, got);
+	}
+	else if (strcmp(fields[0], "as_long") == 0)
+	{
+		status = cosid_converter_read(&converter, NULL, NULL, fields[6],
+									  strlen(fields[6]), &id);
+		if (status == COSID_TEXT_OK)
+			snprintf(got, sizeof(got), "%" PRId64, id);
+	}
+	else
+		return fail(at, "malformed direction");
+	return expect_string(at, fields[7], status == COSID_TEXT_OK ? got : "error");
+}
+
+/*
+ * parse.tsv
+ *
+ * unit	epoch	timestamp_bit	machine_bit	sequence_bit	zone	pad_start	id
+ * local timestamp	machine_id	sequence	friendly id	id that it is read as
+ */
+
+/* A time zone of libc's: the one that TZ names. */
+static int64_t
+libc_offset(int64_t unix_second, void *context)
+{
+	time_t		time = (time_t) unix_second;
+	struct tm	local;
+
+	(void) context;
+	return localtime_r(&time, &local) != NULL ? local.tm_gmtoff : 0;
+}
+
+/* The local time of an ID, as the file has it. */
+static void
+local_timestamp(const CosidLayout *layout, const CosidParts *parts,
+				char *buffer, size_t size)
+{
+	int64_t		unix_ms = (layout->epoch + parts->timestamp) * cosid_unit_ms(layout);
+	time_t		time = (time_t) (unix_ms / 1000);
+	struct tm	local;
+	size_t		length;
+
+	localtime_r(&time, &local);
+	length = strftime(buffer, size, "%Y-%m-%d %H:%M:%S", &local);
+	snprintf(buffer + length, size - length, ".%03d", (int) (unix_ms % 1000));
+}
+
+static Outcome
+run_parse(const Position *at, char **fields, int nfields)
+{
+	CosidLayout layout;
+	CosidZone	zone = {libc_offset, NULL};
+	CosidParts	parts;
+	bool		pad;
+	int64_t		id,
+				read_as;
+	char		got[256],
+				expected[256],
+				timestamp[64],
+				friendly[COSID_FRIENDLY_SIZE];
+
+	if (nfields != 13 ||
+		!parse_int64(fields[1], &layout.epoch) ||
+		!parse_int(fields[2], &layout.timestamp_bit) ||
+		!parse_int(fields[3], &layout.machine_bit) ||
+		!parse_int(fields[4], &layout.sequence_bit) ||
+		!parse_bool(fields[6], &pad) || !parse_int64(fields[7], &id))
+		return fail(at, "malformed line");
+	layout.unit = strcmp(fields[0], "second") == 0 ? COSID_SECOND : COSID_MILLISECOND;
+	if (cosid_layout_check(&layout, false) != COSID_LAYOUT_OK)
+		return fail(at, "the layout is refused");
+	setenv("TZ", fields[5], 1);
+	tzset();
+
+	if (!cosid_unpack(&layout, id, &parts))
+		return fail(at, "the id is refused");
+	local_timestamp(&layout, &parts, timestamp, sizeof(timestamp));
+	if (cosid_friendly_write(friendly, id, &layout, &zone, pad) != COSID_TEXT_OK)
+		return fail(at, "the id has no friendly form");
+	if (cosid_friendly_read(friendly, strlen(friendly), &layout, &zone,
+							&read_as) != COSID_TEXT_OK)
+		return fail(at, "%s can't be read", friendly);
+
+	snprintf(expected, sizeof(expected), "%s %s %s %s %s", fields[8], fields[9],
+			 fields[10], fields[11], fields[12]);
+	snprintf(got, sizeof(got), "%s %" PRId64 " %" PRId64 " %s %" PRId64, timestamp,
+			 parts.machine_id, parts.sequence, friendly, read_as);
+	return expect_string(at, expected, got);
+}
+
 /* Splits a line at its tabs, in place.  Returns 0 if there are too many. */
 static int
 split(char *line, char **fields)
@@ -330,6 +474,8 @@ main(int argc, char **argv)
 		RunLine		run;
 	}			files[] = {
 		{"sequence.tsv", true, run_sequence},
+		{"convert.tsv", false, run_convert},
+		{"parse.tsv", false, run_parse},
 	};
 	bool		complete = true;
 

@@ -7,8 +7,11 @@
 #
 # They have flags of their own: PostgreSQL's are for code within the server.
 # TSAN=no leaves out the program that needs ThreadSanitizer.
+#
+# test/fuzz/replay runs the kept corpus through the fuzz target; to fuzz is
+# scripts/test-long.sh's business.
 
-PURE_SOURCES := snowflake.c
+PURE_SOURCES := converter.c friendly.c radix.c snowflake.c
 
 UNIT_DIR := test/unit
 UNIT_CFLAGS := -std=c11 -O1 -g -Wall -Wextra -Werror -DCOSID_STANDALONE \
@@ -17,6 +20,8 @@ UNIT_CFLAGS := -std=c11 -O1 -g -Wall -Wextra -Werror -DCOSID_STANDALONE \
 # the fences order are atomics.  (The first option makes clang accept the second.)
 UNIT_TSAN_CFLAGS := -fsanitize=thread -Wno-unknown-warning-option -Wno-tsan
 CMOCKA_LIBS ?= -lcmocka
+# The first finding ends the program.
+FUZZ_CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN ?= yes
 
 UNIT_PURE := $(addprefix $(srcdir)/src/,$(PURE_SOURCES))
@@ -25,8 +30,9 @@ UNIT_DEPS := $(UNIT_PURE) $(wildcard $(srcdir)/src/*.h)
 UNIT_TESTS := $(patsubst $(srcdir)/%.c,%,$(wildcard $(srcdir)/$(UNIT_DIR)/test_*.c))
 UNIT_RUNNER := $(UNIT_DIR)/run-vectors
 UNIT_TSAN_TESTS := $(UNIT_DIR)/test_cursor_tsan
+FUZZ_REPLAY := test/fuzz/replay
 
-UNIT_PROGRAMS := $(UNIT_RUNNER) $(UNIT_TESTS)
+UNIT_PROGRAMS := $(UNIT_RUNNER) $(UNIT_TESTS) $(FUZZ_REPLAY)
 ifeq ($(TSAN),yes)
 UNIT_PROGRAMS += $(UNIT_TSAN_TESTS)
 endif
@@ -47,20 +53,25 @@ $(UNIT_TSAN_TESTS): %_tsan: $(srcdir)/%.c $(UNIT_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_CFLAGS) $(UNIT_TSAN_CFLAGS) -pthread -o $@ $< $(UNIT_PURE) $(CMOCKA_LIBS)
 
-# ThreadSanitizer may not start where addresses are randomised with many bits;
+$(FUZZ_REPLAY): $(srcdir)/test/fuzz/fuzz_text.c $(UNIT_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_CFLAGS) $(FUZZ_CFLAGS) -DFUZZ_REPLAY -o $@ $< $(UNIT_PURE)
+
+# Sanitizers may not start where addresses are randomised with many bits;
 # setarch turns that off, where it is there and may.
 check-unit: unit
-	@failed=; \
-	for program in $(filter-out $(UNIT_RUNNER),$(UNIT_PROGRAMS)); do \
+	@failed=; calm=; \
+	if setarch `uname -m` -R true 2>/dev/null; then \
+		calm="setarch `uname -m` -R"; \
+	fi; \
+	for program in $(filter-out $(UNIT_RUNNER) $(FUZZ_REPLAY),$(UNIT_PROGRAMS)); do \
 		echo "# $$program"; \
 		run=; \
-		case $$program in *_tsan) \
-			if setarch `uname -m` -R true 2>/dev/null; then \
-				run="setarch `uname -m` -R"; \
-			fi ;; \
-		esac; \
+		case $$program in *_tsan) run=$$calm ;; esac; \
 		$$run ./$$program || failed="$$failed $$program"; \
 	done; \
+	echo "# $(FUZZ_REPLAY)"; \
+	$$calm ./$(FUZZ_REPLAY) $(srcdir)/test/fuzz/corpus/* || failed="$$failed $(FUZZ_REPLAY)"; \
 	echo "# $(UNIT_RUNNER)"; \
 	./$(UNIT_RUNNER) $(srcdir)/test/vectors || failed="$$failed $(UNIT_RUNNER)"; \
 	if test -n "$$failed"; then echo "# failed:$$failed"; exit 1; fi; \
@@ -69,4 +80,4 @@ check-unit: unit
 clean: clean-unit
 
 clean-unit:
-	rm -f $(UNIT_RUNNER) $(UNIT_TESTS) $(UNIT_TSAN_TESTS)
+	rm -f $(UNIT_RUNNER) $(UNIT_TESTS) $(UNIT_TSAN_TESTS) $(FUZZ_REPLAY)
