@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2034  # variables that demo.sh and test.sh use
+# shellcheck disable=SC2034  # variables that the scripts use
 #
-# lib.sh - what demo.sh and test.sh share: packages, a private PostgreSQL, and
+# lib.sh - what the scripts here share: packages, a private PostgreSQL, and
 # leaving nothing behind.
 #
 # A script runs twice.  First as the caller, where it may be root: install what
@@ -20,6 +20,10 @@ die() {
     echo "$(basename -- "$0"): $*" >&2
     exit 1
 }
+
+# The second run's PATH, and NAME=VALUE pairs more that it is to have.
+sandbox_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+sandbox_env=()
 
 # ---------------------------------------------------------------- packages
 
@@ -61,6 +65,32 @@ ensure_packages() {
     rm -rf "$tmp"
 }
 
+# ensure_node: Node.js and npm, from packages unless they are there from
+# elsewhere.  One after the other: some nodejs packages bring npm, and conflict
+# with the one of its own.
+ensure_node() {
+    local PATH=$sandbox_path
+    hash -r
+    command -v node >/dev/null || ensure_packages nodejs
+    command -v npm >/dev/null || ensure_packages npm
+}
+
+# keep_npm_config: let the second run's npm find the registry as the caller's
+# does, whose configuration it doesn't see: HOME is another one there.
+keep_npm_config() {
+    local name value
+    for name in registry cafile proxy https-proxy noproxy; do
+        value=$(PATH=$sandbox_path npm config get "$name" 2>/dev/null) || continue
+        case $value in
+            '' | null | undefined) ;;
+            *) sandbox_env+=("npm_config_${name//-/_}=$value") ;;
+        esac
+    done
+    if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then
+        sandbox_env+=("NODE_EXTRA_CA_CERTS=$NODE_EXTRA_CA_CERTS")
+    fi
+}
+
 # ----------------------------------------------------------------- sandbox
 
 # enter_sandbox NAME [ARGUMENT...]: copy the source tree to a temporary
@@ -90,9 +120,9 @@ enter_sandbox() {
     cd "$dir" || exit
     # "env -i": no PGHOST, PGOPTIONS, CFLAGS, PERL5LIB or locale of the caller.
     exec "${command[@]}" env -i \
-        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        PATH="$sandbox_path" \
         HOME="$dir" TMPDIR="$dir/tmp" LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" \
-        KEEP="${KEEP:-}" JOBS="${JOBS:-}" \
+        KEEP="${KEEP:-}" JOBS="${JOBS:-}" "${sandbox_env[@]}" \
         bash "$dir/src/scripts/$name.sh" --in-sandbox "$dir" "$@"
 }
 

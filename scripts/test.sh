@@ -23,6 +23,12 @@ if [ "${1:-}" != --in-sandbox ]; then
         *) die "usage: scripts/test.sh [unit | regress [NAME...] | tap [FILE...] | demo]" ;;
     esac
     ensure_packages "${build_packages[@]}" libcmocka-dev perl libipc-run-perl
+    case ${1:-all} in
+        all | tap)
+            ensure_node
+            keep_npm_config
+            ;;
+    esac
     enter_sandbox test "$@"
 fi
 in_sandbox "$2"
@@ -144,6 +150,11 @@ tap() {
         files+=("t/$(basename "$name" .pl).pl")
     done
     mkdir -p "$work/tap"
+    # What t/030_javascript.pl needs; without it that test fails, no other does.
+    if [[ " ${files[*]} " == *javascript* ]]; then
+        run npm ci --prefix "$src/test/js" --ignore-scripts --no-audit --no-fund \
+            --no-update-notifier || true
+    fi
     logged "$log" env PATH="$bin:$PATH" TESTDIR="$work/tap" PGPORT=65432 \
         PG_REGRESS="$pgxs_dir/src/test/regress/pg_regress" \
         prove --timer --jobs "${JOBS:-2}" -I "$pgxs_dir/src/test/perl" -I "$src" -I "$src/t" \
