@@ -37,6 +37,8 @@
  */
 #define TICK_SPIN_US	60
 
+#define REPEAT_WISH_MS	1000
+
 /* One call's waits so far. */
 typedef struct WaitState
 {
@@ -175,15 +177,16 @@ check_own_extension(const CosidLease *lease)
 }
 
 /*
- * Wait until something about the lease has changed.  The first call of a wait
- * only prepares and asks the worker, so that no change is missed between the
- * attempt that failed and the sleep.
+ * Wait until something about the lease has changed; false when the time for that
+ * is over.  The first call of a wait only prepares and asks the worker, so that
+ * no change is missed between the attempt that failed and the sleep.
  */
-static void
+static bool
 wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 			   const CosidMint *mint)
 {
 	CosidLease *lease = slot->lease;
+	CosidWish	wish = outcome == COSID_MINT_CLOCK_BACKWARDS ? COSID_WANT_RECLAIM : COSID_WANT_GRANT;
 	int64		now = cosid_clock_monotonic_ms();
 	int64		left;
 
@@ -199,16 +202,16 @@ wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 		count_wait(slot, state, COSID_WAIT_GRANT);
 		state->grant_deadline = now + cosid_wait_timeout;
 		ConditionVariablePrepareToSleep(&lease->changed);
-		cosid_lease_want(lease);
+		cosid_lease_want(lease, wish);
 		CHECK_FOR_INTERRUPTS();
-		return;
+		return true;
 	}
 
 	left = state->grant_deadline - now;
 	if (left <= 0)
 	{
 		ConditionVariableCancelSleep();
-		raise_no_grant(lease, outcome, mint);
+		return false;
 	}
 
 	/* The clock will pass the floor by itself, with the next tick after it. */
@@ -220,9 +223,11 @@ wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 		left = Min(left, Max(passed_ms - cosid_clock_now_ms(), 1));
 	}
 	else
-		cosid_lease_want(lease);
-	(void) ConditionVariableTimedSleep(&lease->changed, (long) left,
+		cosid_lease_want(lease, wish);
+	/* A wish is repeated now and then, should the worker have had no use for it. */
+	(void) ConditionVariableTimedSleep(&lease->changed, (long) Min(left, REPEAT_WISH_MS),
 									   PG_WAIT_EXTENSION);
+	return true;
 }
 
 /* Wait for a clock that is behind the cursor, or fail if it is too far. */
@@ -236,8 +241,13 @@ wait_for_clock(const CosidDefinition *definition, WaitState *state,
 
 	if (behind_ms <= 0)
 		return;					/* it has caught up by now */
-	if (!definition->clock_sync || behind_ms > cosid_clock_backwards_broken_threshold)
+	if (!definition->clock_sync ||
+		(behind_ms > cosid_clock_backwards_broken_threshold &&
+		 (cosid_clock_backwards_action != COSID_ACTION_RECLAIM ||
+		  !wait_for_grant(definition->slot, state, COSID_MINT_CLOCK_BACKWARDS, mint))))
 		raise_clock_backwards(definition, last_ms, now_ms);
+	if (behind_ms > cosid_clock_backwards_broken_threshold)
+		return;					/* the worker will go on, or has */
 	count_wait(definition->slot, state, COSID_WAIT_CLOCK);
 	cosid_clock_wait(last_ms, behind_ms <= cosid_clock_backwards_spin_threshold ?
 					 INT64CONST(1000) * behind_ms : 0);
@@ -274,7 +284,8 @@ wait_or_fail(const CosidDefinition *definition, WaitState *state,
 		case COSID_MINT_NO_GRANT:
 		case COSID_MINT_FLOOR:
 		case COSID_MINT_LIMIT:
-			wait_for_grant(slot, state, outcome, mint);
+			if (!wait_for_grant(slot, state, outcome, mint))
+				raise_no_grant(slot->lease, outcome, mint);
 			break;
 	}
 }

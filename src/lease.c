@@ -183,23 +183,23 @@ cosid_lease_get(const char *namespace, int machine_bit)
 	return lease;
 }
 
-/* Ask the worker for a grant, or for more of it. */
+/* Ask the worker for something. */
 void
-cosid_lease_want(CosidLease *lease)
+cosid_lease_want(CosidLease *lease, CosidWish wish)
 {
 	Latch	   *latch;
 
-	pg_atomic_exchange_u32(&lease->wanted, 1);
+	pg_atomic_fetch_or_u32(&lease->wanted, wish);
 	latch = (Latch *) (uintptr_t) pg_atomic_read_u64(&shared->worker_latch);
 	if (latch != NULL)
 		SetLatch(latch);
 }
 
-/* For the worker: whether anyone asked since the last call. */
-bool
+/* For the worker: what was asked for since the last call. */
+uint32
 cosid_lease_take_wanted(CosidLease *lease)
 {
-	return pg_atomic_exchange_u32(&lease->wanted, 0) != 0;
+	return pg_atomic_exchange_u32(&lease->wanted, 0);
 }
 
 void

@@ -31,7 +31,8 @@ typedef enum CosidLeaseState
 {
 	COSID_LEASE_CLAIMING,		/* has no machine id yet */
 	COSID_LEASE_HELD,
-	COSID_LEASE_LOST,			/* another server took it; the next claim runs */
+	COSID_LEASE_LOST,			/* taken by another server, or given up; the next
+								 * claim runs */
 	COSID_LEASE_RELEASED		/* given back, at shutdown */
 } CosidLeaseState;
 
@@ -58,6 +59,14 @@ typedef struct CosidLeaseStatus
 	TimestampTz last_error_at;
 } CosidLeaseStatus;
 
+/* What a backend may want of the worker. */
+typedef enum CosidWish
+{
+	COSID_WANT_GRANT = 1,		/* it is missing or used up */
+	COSID_WANT_RECLAIM = 2		/* the clock is far behind: see there that it is,
+								 * and go on with another machine id */
+} CosidWish;
+
 typedef struct CosidLease
 {
 	/* Set before the lease is published, constant from then on. */
@@ -68,8 +77,8 @@ typedef struct CosidLease
 	CosidLeaseStatus status;
 
 	/*
-	 * Set by backends that found the grant missing or used up, taken by the
-	 * worker (an atomic exchange, which orders it with the latch).
+	 * CosidWish flags.  Set by backends, taken by the worker (atomic operations
+	 * that are full barriers, which orders them with the latch).
 	 */
 	pg_atomic_uint32 wanted;
 
@@ -92,8 +101,8 @@ extern LWLock *cosid_lock(void);
 extern int	cosid_lease_count(void);
 extern CosidLease *cosid_lease_at(int index);
 extern CosidLease *cosid_lease_get(const char *namespace, int machine_bit);
-extern void cosid_lease_want(CosidLease *lease);
-extern bool cosid_lease_take_wanted(CosidLease *lease);
+extern void cosid_lease_want(CosidLease *lease, CosidWish wish);
+extern uint32 cosid_lease_take_wanted(CosidLease *lease);
 extern void cosid_lease_read(CosidLease *lease, CosidLeaseStatus *status);
 extern void cosid_lease_write(CosidLease *lease, const CosidLeaseStatus *status);
 extern void cosid_lease_error(CosidLease *lease, const char *message);

@@ -74,11 +74,13 @@
  * its instance id alone, but not so far as to oust another that runs.  A Java
  * service that took a row over has left the owner as it was.
  */
+#define ROW_MINE \
+	"(m.fence = m.distribute_time AND m.owner = " P_IDENTITY ")"
+
 #define ROW_OWN \
-	"(m.fence = m.distribute_time AND CASE WHEN " P_STABLE \
-	" THEN m.instance_id = " P_INSTANCE_ID \
-	" AND (m.stable OR m.owner = " P_IDENTITY ")" \
-	" ELSE m.owner = " P_IDENTITY " END)"
+	"(CASE WHEN " P_STABLE " THEN m.instance_id = " P_INSTANCE_ID \
+	" AND (m.stable AND m.fence = m.distribute_time OR " ROW_MINE ")" \
+	" ELSE " ROW_MINE " END)"
 
 #define ROW_EXPIRED \
 	"(m.last_timestamp <= " P_REGISTRY_NOW " - " P_SAFE_GUARD ")"
@@ -98,8 +100,9 @@
  * that this server is a copy, whose origin may run: they are left to the end.
  */
 #define ROW_STEP \
-	"(CASE WHEN " P_STABLE " AND " ROW_OWN " THEN 1" \
-	" WHEN NOT " ROW_TAKEABLE " OR " ROW_AVOIDED " THEN NULL" \
+	"(CASE WHEN " ROW_AVOIDED " THEN NULL" \
+	" WHEN " P_STABLE " AND " ROW_OWN " THEN 1" \
+	" WHEN NOT " ROW_TAKEABLE " THEN NULL" \
 	" WHEN " ROW_PASSED " AND (" ROW_OWN " OR NOT " P_LOCAL ") THEN 2" \
 	" ELSE 4 END)"
 
@@ -152,13 +155,13 @@ choose_row(ClaimState *state, int *machine_id)
 {
 	if (claim_execute(state,
 					  "SELECT s.step, s.machine_id FROM ("
-					  "SELECT " ROW_STEP " AS step, " ROW_OWN " AS own, "
+					  "SELECT " ROW_STEP " AS step, " ROW_MINE " AS mine, "
 					  ROW_FLOOR " AS floor, m.machine_id FROM %s m"
 					  " WHERE m.namespace = " P_NAMESPACE
 					  " AND m.machine_id BETWEEN 0 AND " P_MAX_MACHINE_ID ") s"
 					  " WHERE s.step IS NOT NULL"
-					  " ORDER BY s.step, CASE s.step WHEN 2 THEN NOT s.own END,"
-					  " CASE s.step WHEN 4 THEN s.floor END, s.machine_id LIMIT 1",
+					  " ORDER BY s.step, CASE WHEN s.step < 4 THEN NOT s.mine END,"
+					  " CASE s.step WHEN 2 THEN 0 ELSE s.floor END, s.machine_id LIMIT 1",
 					  0) == 0)
 		return 0;
 	*machine_id = DatumGetInt32(result(2));

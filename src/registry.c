@@ -50,8 +50,8 @@ struct RegistryCall
 {
 	RegistryWork work;
 	bool		create;			/* create the extension if it is absent */
-	bool		closing;		/* the last call: commit here only, and let no
-								 * shutdown cancel it */
+	bool		closing;		/* gives a lease back: commit here only, and let
+								 * no shutdown cut it short */
 	int			timeout_ms;
 
 	/* arguments and results of the three calls */

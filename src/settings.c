@@ -31,9 +31,16 @@ int			cosid_safe_guard_duration = 5 * 60 * 1000;
 int			cosid_watermark_lead = 10 * 1000;
 int			cosid_clock_backwards_spin_threshold = 1;
 int			cosid_clock_backwards_broken_threshold = 500;
+int			cosid_clock_backwards_action = COSID_ACTION_ERROR;
 
 int			cosid_wait_timeout = 5 * 1000;
 bool		cosid_auto_create = true;
+
+static const struct config_enum_entry clock_backwards_actions[] = {
+	{"error", COSID_ACTION_ERROR, false},
+	{"reclaim", COSID_ACTION_RECLAIM, false},
+	{NULL, 0, false}
+};
 
 /*
  * Whether a text can be a namespace: 1 to max_length characters of printable
@@ -159,6 +166,14 @@ cosid_settings_define(bool preloaded)
 							&cosid_clock_backwards_broken_threshold, 500, 0, 60 * 60 * 1000,
 							PGC_SIGHUP, GUC_UNIT_MS,
 							NULL, NULL, NULL);
+	DefineCustomEnumVariable("cosid.clock_backwards_action",
+							 "What to do when the clock is behind the last ID by more than that.",
+							 "\"reclaim\" goes on with another machine id and gives up the order "
+							 "of IDs at that point.",
+							 &cosid_clock_backwards_action, COSID_ACTION_ERROR,
+							 clock_backwards_actions,
+							 PGC_SIGHUP, 0,
+							 NULL, NULL, NULL);
 	DefineCustomIntVariable("cosid.wait_timeout",
 							"Longest wait for a machine id before an ID is refused.",
 							NULL,

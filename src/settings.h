@@ -17,6 +17,13 @@
 #define COSID_MAX_NAMESPACE		63	/* bytes of a namespace */
 #define COSID_MAX_INSTANCE_ID	100 /* bytes of an instance id */
 
+/* What to do when the clock is behind by more than the broken threshold. */
+typedef enum CosidClockBackwardsAction
+{
+	COSID_ACTION_ERROR,			/* refuse, until it has caught up */
+	COSID_ACTION_RECLAIM		/* go on with another machine id */
+} CosidClockBackwardsAction;
+
 /* at server start */
 extern char *cosid_namespace;
 extern char *cosid_database;
@@ -32,6 +39,7 @@ extern int	cosid_safe_guard_duration;
 extern int	cosid_watermark_lead;
 extern int	cosid_clock_backwards_spin_threshold;
 extern int	cosid_clock_backwards_broken_threshold;
+extern int	cosid_clock_backwards_action;	/* a CosidClockBackwardsAction */
 
 /* in a session */
 extern int	cosid_wait_timeout;

@@ -176,6 +176,31 @@ cosid_slot_keep_ids(const CosidLease *lease, int64 floor, int64 machine_id)
 	}
 }
 
+/*
+ * For the worker, when it gives up a clock jump: lower the cursors that are above
+ * the clock, to the end of its present tick.
+ *
+ * No grant may stand: a backend whose compare-and-swap comes before or after
+ * ours finds another version and throws its state away.
+ */
+void
+cosid_slot_lower(const CosidLease *lease, int64 now_ms)
+{
+	int			count = cosid_slot_count();
+
+	for (int i = 0; i < count; i++)
+	{
+		CosidSlot  *slot = &shared->slots[i];
+		const CosidLayout *layout = &slot->layout;
+		int64		timestamp = now_ms / cosid_unit_ms(layout) - layout->epoch;
+		uint64		cursor = cosid_atomic_read(&slot->u.cursor);
+
+		if (slot->lease == lease && cosid_cursor_timestamp(layout, cursor) > timestamp)
+			cosid_atomic_write(&slot->u.cursor, timestamp < 0 ? 0 :
+							   cosid_cursor(layout, timestamp, cosid_max_sequence(layout)));
+	}
+}
+
 /* The last ID of a generator since the server started; 0 if there is none. */
 int64
 cosid_slot_last_id(CosidSlot *slot)

@@ -49,7 +49,10 @@ typedef struct CosidSlot
 	/* Number of waits by kind; added to by backends, read by cosid_stat. */
 	pg_atomic_uint64 waits[COSID_WAIT_KINDS];
 
-	/* Moved by cosid_mint() in backends; read by the worker and cosid_stat. */
+	/*
+	 * Moved by cosid_mint() in backends; read by the worker and cosid_stat.
+	 * The worker lowers it, while no grant stands (cosid_slot_lower).
+	 */
 	union
 	{
 		cosid_atomic cursor;
@@ -67,6 +70,7 @@ extern bool cosid_slot_other_layout(const char *name, const CosidLayout *layout)
 extern int64 cosid_slot_largest_ms(const CosidLease *lease);
 extern void cosid_slot_keep_ids(const CosidLease *lease, int64 floor,
 								int64 machine_id);
+extern void cosid_slot_lower(const CosidLease *lease, int64 now_ms);
 extern int64 cosid_slot_last_id(CosidSlot *slot);
 
 #endif							/* COSID_SLOT_H */

@@ -15,7 +15,9 @@
  *	held		half of the lead used up while IDs are minted, the limit reached,
  *				or a heartbeat due
  *					-> extend						-> held, or lost
- *	lost		another server has the machine id
+ *				or the clock was set back far and is to be gone on with
+ *					-> give back					-> lost
+ *	lost		another server has the machine id, or it was given up
  *					-> claim another one at once	-> held
  *	released	given back, at the end
  *
@@ -81,11 +83,12 @@ typedef struct LeaseControl
 	bool		known;			/* seen by this worker before */
 	bool		wanted;			/* claim it, and create the registry if need be */
 	bool		eager;			/* claim it if there is a registry */
+	bool		reclaim;		/* someone found the clock far behind */
 	int64		next_try;		/* not before, after an error */
 	int64		retry_ms;		/* the pause before that; 0 while all is well */
 	int64		extended_at;
 	int64		minted_ms;		/* largest cursor at the last extension */
-	int			avoid;			/* the machine id that was lost */
+	int			avoid;			/* the machine id that was lost or given up */
 } LeaseControl;
 
 static LeaseControl *controls;
@@ -190,6 +193,44 @@ lose(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
 					status->machine_id, lease->namespace, why)));
 }
 
+/* What the registry is to find of a lease that is held. */
+static CosidHolding
+holding_of(const CosidLease *lease, const CosidLeaseStatus *status)
+{
+	return (CosidHolding) {
+		.namespace = lease->namespace,
+		.machine_id = status->machine_id,
+		.instance_id = status->instance_id,
+		.token = status->token,
+		.confirmed = status->watermark,
+	};
+}
+
+/*
+ * Give a machine id back: its watermark falls to what was really given out, so
+ * that its next claim need not wait for the lead to pass.  The cursors are read
+ * after the grant is closed and a full barrier (cosid_grant_close): what they do
+ * not show has seen, or will see, that the grant is gone.
+ *
+ * If it can't be done, or nobody knows whether it was, the row is left as it is:
+ * a second attempt, with cursors that may have been lowered since, could leave a
+ * watermark below IDs that were given out.
+ */
+static void
+give_back(CosidLease *lease, const CosidLeaseStatus *status, int timeout_ms)
+{
+	CosidHolding holding = holding_of(lease, status);
+	CosidRegistryError error;
+
+	close_grant(lease, status);
+	if (cosid_registry_revert(&holding,
+							  Max(status->floor, cosid_slot_largest_ms(lease)) + 1,
+							  timeout_ms, &error) == COSID_REGISTRY_FAILED)
+		ereport(LOG,
+				(errmsg("could not give back machine id %d of cosid namespace \"%s\": %s",
+						status->machine_id, lease->namespace, error.message)));
+}
+
 /* Open the grant that a claim has committed. */
 static void
 open_grant(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
@@ -278,13 +319,7 @@ claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 static void
 extend(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 {
-	CosidHolding holding = {
-		.namespace = lease->namespace,
-		.machine_id = status->machine_id,
-		.instance_id = status->instance_id,
-		.token = status->token,
-		.confirmed = status->watermark,
-	};
+	CosidHolding holding = holding_of(lease, status);
 	CosidRegistryError error;
 	CosidRegistryStatus result;
 	int64		began = cosid_clock_monotonic_ms();
@@ -318,6 +353,47 @@ extend(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 	}
 }
 
+/*
+ * Whether the lease's machine id is of no use for long, since the clock was wrong
+ * when it gave out IDs (or was claimed) and has been set back, and the setting
+ * says to go on without it.  What backends have seen, the worker sees again.
+ */
+static bool
+clock_gave_way(CosidLease *lease, LeaseControl *control,
+			   const CosidLeaseStatus *status)
+{
+	int64		now_ms = cosid_clock_now_ms();
+	bool		asked = control->reclaim;
+
+	control->reclaim = false;
+	if (cosid_clock_backwards_action != COSID_ACTION_RECLAIM)
+		return false;
+	if (asked && cosid_slot_largest_ms(lease) - now_ms > cosid_clock_backwards_broken_threshold)
+		return true;
+
+	/* A floor is up to a lead ahead without anything being wrong. */
+	return control->wanted &&
+		status->floor - now_ms > current_lead() + cosid_clock_backwards_broken_threshold;
+}
+
+/*
+ * Go on with another machine id.  This one is given back first, with the cursors
+ * as they stand, so that its watermark covers all that was given out: nobody
+ * mints that time with it again.  Only then may cursors fall.
+ */
+static void
+give_up_jump(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
+{
+	ereport(LOG,
+			(errmsg("giving up machine id %d of cosid namespace \"%s\": the clock was set back",
+					status->machine_id, lease->namespace)));
+	give_back(lease, status, RELEASE_TIMEOUT_MS);
+	cosid_slot_lower(lease, cosid_clock_now_ms());
+	status->state = COSID_LEASE_LOST;
+	cosid_lease_write(lease, status);
+	control->avoid = status->machine_id;
+}
+
 /* When a lease that is held is to be extended next, on the monotonic clock. */
 static int64
 extension_due(CosidLease *lease, LeaseControl *control,
@@ -348,15 +424,18 @@ static int64
 tend(CosidLease *lease, LeaseControl *control)
 {
 	CosidLeaseStatus status;
+	uint32		wishes = cosid_lease_take_wanted(lease);
 	int64		due;
 
-	if (cosid_lease_take_wanted(lease))
-		control->wanted = true;
+	control->wanted |= (wishes & COSID_WANT_GRANT) != 0;
+	control->reclaim |= (wishes & COSID_WANT_RECLAIM) != 0;
 	if (cosid_clock_monotonic_ms() < control->next_try)
 		return control->next_try;
 
 	cosid_lease_read(lease, &status);
-	if (status.state == COSID_LEASE_HELD)
+	if (status.state == COSID_LEASE_HELD && clock_gave_way(lease, control, &status))
+		give_up_jump(lease, control, &status);
+	else if (status.state == COSID_LEASE_HELD)
 	{
 		due = extension_due(lease, control, &status);
 		if (due > cosid_clock_monotonic_ms())
@@ -426,37 +505,17 @@ tend_all(void)
 	return (long) Min(Max(next - now, 0), INT_MAX);
 }
 
-/*
- * Give one lease back: its watermark falls to what was really given out, so that
- * the next start need not wait for the lead to pass.  The cursors are read after
- * the grant is closed and a full barrier (cosid_grant_close): what they do not
- * show has seen, or will see, that the grant is gone.
- */
+/* Give one lease back at the end. */
 static void
 release(CosidLease *lease, int timeout_ms)
 {
 	CosidLeaseStatus status;
-	CosidHolding holding;
-	CosidRegistryError error;
 
 	cosid_lease_read(lease, &status);
 	if (status.state != COSID_LEASE_HELD)
 		return;
-	close_grant(lease, &status);
-	holding = (CosidHolding) {
-		.namespace = lease->namespace,
-		.machine_id = status.machine_id,
-		.instance_id = status.instance_id,
-		.token = status.token,
-		.confirmed = status.watermark,
-	};
+	give_back(lease, &status, timeout_ms);
 	status.state = COSID_LEASE_RELEASED;
-	if (cosid_registry_revert(&holding,
-							  Max(status.floor, cosid_slot_largest_ms(lease)) + 1,
-							  timeout_ms, &error) == COSID_REGISTRY_FAILED)
-		ereport(LOG,
-				(errmsg("could not give back machine id %d of cosid namespace \"%s\": %s",
-						status.machine_id, lease->namespace, error.message)));
 	cosid_lease_write(lease, &status);
 }
 
