@@ -122,7 +122,7 @@ enter_sandbox() {
     exec "${command[@]}" env -i \
         PATH="$sandbox_path" \
         HOME="$dir" TMPDIR="$dir/tmp" LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" \
-        KEEP="${KEEP:-}" JOBS="${JOBS:-}" "${sandbox_env[@]}" \
+        KEEP="${KEEP:-}" JOBS="${JOBS:-}" SANITIZE="${SANITIZE:-}" "${sandbox_env[@]}" \
         bash "$dir/src/scripts/$name.sh" --in-sandbox "$dir" "$@"
 }
 
@@ -135,9 +135,11 @@ in_sandbox() {
     # For the system's headers, which aren't in the private installation; it
     # installs there with DESTDIR=$prefix.  In spite of PGXS's -I, gcc takes a
     # -isystem directory for a system one: it warns about our sources only.
+    # SANITIZE=undefined or so is for test-long.sh: a finding ends the server.
     pgxs=(make -s -C "$src" with_llvm=no
         PG_CONFIG="$pg_system_bin/pg_config"
-        COPT="-isystem $("$pg_system_bin/pg_config" --includedir-server) -Wall -Wextra")
+        COPT="-isystem $("$pg_system_bin/pg_config" --includedir-server) -Wall -Wextra\
+${SANITIZE:+ -fsanitize=$SANITIZE -fno-sanitize-recover=$SANITIZE}")
     child=
     trap leave_sandbox EXIT
     trap 'exit 129' HUP

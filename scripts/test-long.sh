@@ -5,6 +5,14 @@
 #
 #   scripts/test-long.sh                   everything
 #   scripts/test-long.sh fuzz              10,000,000 texts that may be IDs
+#   scripts/test-long.sh address           unit tests with AddressSanitizer
+#   scripts/test-long.sh undefined         regress and TAP tests of a build with
+#                                          UndefinedBehaviorSanitizer
+#   scripts/test-long.sh valgrind          regress tests under valgrind
+#   scripts/test-long.sh model             the model of the lease protocol
+#   scripts/test-long.sh soak              random faults for 30 minutes
+#
+# (ThreadSanitizer is part of scripts/test.sh.)
 #
 # KEEP=1 keeps the temporary directory.
 #
@@ -19,10 +27,13 @@ fuzz_runs=10000000
 
 if [ "${1:-}" != --in-sandbox ]; then
     case ${1:-all} in
-        all | fuzz) ;;
-        *) die "usage: scripts/test-long.sh [fuzz]" ;;
+        all | fuzz | address | undefined | valgrind | model | soak) ;;
+        *) die "usage: scripts/test-long.sh [fuzz | address | undefined | valgrind | model | soak]" ;;
     esac
-    ensure_packages "${build_packages[@]}" "clang-$clang_major" "libclang-rt-$clang_major-dev"
+    ensure_packages "${build_packages[@]}" "clang-$clang_major" "libclang-rt-$clang_major-dev" \
+        libcmocka-dev perl libipc-run-perl spin valgrind
+    ensure_node
+    keep_npm_config
     enter_sandbox test-long "$@"
 fi
 in_sandbox "$2"
@@ -70,8 +81,95 @@ fuzz() {
     count fuzz "$status"
 }
 
+# Each unit test once more, where a byte too far is seen.
+address() {
+    header "unit tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+    local status=0
+    run "${pgxs[@]}" check-unit TSAN=no \
+        UNIT_SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all" || status=$?
+    count address "$status"
+}
+
+# A finding ends the server, and so the test that met it.
+undefined() {
+    header "a build with UndefinedBehaviorSanitizer"
+    local part status
+    for part in regress tap; do
+        status=0
+        run env KEEP= SANITIZE=undefined bash "$src/scripts/test.sh" "$part" || status=$?
+        count "undefined ($part)" "$status"
+    done
+}
+
+# valgrind_findings LOG...: what valgrind saw within cosid or in what it called
+# directly.  The server was not built for valgrind: the rest is its own.
+valgrind_findings() {
+    perl -ne 's/^==\d+== ?//;
+        if (/^\S/) { show(); @block = ($_) } elsif (/^ +(at|by) /) { push @block, $_ }
+        sub show {
+            my @frames = grep { !/vg_replace|libc/ } @block[1 .. $#block];
+            print @block, "\n" if grep { defined && /\((\w+\.[ch]):\d+\)/ && -e "src/$1" } @frames[0, 1];
+        }
+        END { show() }' "$@"
+}
+
+# Only the server runs under valgrind, in place of the program of its name.
+# Quiet tables wait for thousands of ticks, which it makes too long.
+valgrind() {
+    header "regress tests under valgrind"
+    local status=0 names=() name logs=$work/valgrind
+    mkdir -p "$logs"
+    private_install "$prefix"
+    run "${pgxs[@]}" -j "$(nproc)" all install DESTDIR="$prefix" || status=$?
+    mv "$bin/postgres" "$bin/postgres.real"
+    printf '#!/bin/sh\nexec /usr/bin/valgrind --quiet --trace-children=yes --log-file=%s %s "$@"\n' \
+        "$logs/%p.log" "$bin/postgres.real" >"$bin/postgres"
+    chmod 755 "$bin/postgres"
+    for name in sql/*.sql; do
+        name=$(basename "$name" .sql)
+        [[ " not_preloaded quiet " == *" $name "* ]] || names+=("$name")
+    done
+    export PGCTLTIMEOUT=300
+    if [ "$status" -eq 0 ] && start_server valgrind-server \
+        "shared_preload_libraries = 'cosid'" "fsync = off" "max_prepared_transactions = 5"; then
+        run "$("$pg_system_bin/pg_config" --pkglibdir)/pgxs/src/test/regress/pg_regress" \
+            --bindir="$bin" --inputdir="$src" --outputdir="$work/valgrind-server" \
+            --host="$work/valgrind-server" --user=postgres --dbname=contrib_regression \
+            "${names[@]}" || cat "$work/valgrind-server/regression.diffs"
+        stop_server valgrind-server || status=$?
+        echo "$(find "$logs" -name '*.log' | wc -l) processes ran under valgrind"
+        valgrind_findings "$logs"/*.log >"$work/valgrind.findings"
+        cat "$work/valgrind.findings"
+        [ ! -s "$work/valgrind.findings" ] || status=1
+    else
+        status=1
+    fi
+    count valgrind "$status"
+}
+
+model() {
+    header "the model"
+    local status=0
+    run "${pgxs[@]}" model || status=$?
+    count model "$status"
+}
+
+soak() {
+    header "soak: 30 minutes of random faults"
+    local status=0
+    run env KEEP= bash "$src/scripts/soak.sh" 30 || status=$?
+    count soak "$status"
+}
+
 case $only in
-    all) fuzz ;;
+    all)
+        fuzz
+        address
+        undefined
+        valgrind
+        model
+        soak
+        ;;
     *) "$only" ;;
 esac
 

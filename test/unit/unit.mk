@@ -14,8 +14,9 @@
 PURE_SOURCES := converter.c friendly.c radix.c snowflake.c
 
 UNIT_DIR := test/unit
+# UNIT_SANITIZE is for scripts/test-long.sh.
 UNIT_CFLAGS := -std=c11 -O1 -g -Wall -Wextra -Werror -DCOSID_STANDALONE \
-	-I$(srcdir)/src
+	-I$(srcdir)/src $(UNIT_SANITIZE)
 # gcc warns that ThreadSanitizer does not model fences: it need not, since what
 # the fences order are atomics.  (The first option makes clang accept the second.)
 UNIT_TSAN_CFLAGS := -fsanitize=thread -Wno-unknown-warning-option -Wno-tsan
