@@ -3,6 +3,7 @@
 #   make && make install     build, and install into PG_CONFIG's PostgreSQL
 #   make unit                build the unit tests and test/unit/run-vectors
 #   make check-unit          and run them
+#   make clock               build the wall clock that some of t/*.pl set
 #   scripts/test.sh          every test there is, on a private server
 
 MODULE_big = cosid
@@ -40,3 +41,4 @@ include $(PGXS)
 $(OBJS): $(wildcard $(srcdir)/src/*.h)
 
 include $(srcdir)/test/unit/unit.mk
+include $(srcdir)/test/clock/clock.mk
