@@ -26,7 +26,15 @@ my $at_once_s = 15;
 #
 my $clock = CosidClock->new;
 $clock->step(24 * HOUR_MS);
-my $node = $clock->run(sub { cosid_server('clock') });
+my $node = $clock->run(
+	sub {
+		cosid_server(
+			'clock',
+			conf => <<'CONF');
+cosid.wait_timeout = 60s
+cosid.guard_interval = 1s
+CONF
+	});
 
 sub is_now
 {
@@ -113,6 +121,13 @@ newly_refused();
 $before = $clock->now_ms;
 $clock->step(-HOUR_MS);
 ok(all_are_refused(), '-1 h: ID001');
+my $watermark = machine_row($node)->{last_timestamp};
+my $guarded_sql = 'SELECT guarded_at FROM cosid_lease';
+my $guarded_at = $node->safe_psql('shop', $guarded_sql);
+ok(wait_until(sub { $node->safe_psql('shop', $guarded_sql) ne $guarded_at }),
+	'-1 h: the worker goes on extending');
+cmp_ok(machine_row($node)->{last_timestamp}, '>=', $watermark,
+	'-1 h: which does not lower the watermark');
 my $error = sql_error($node, 'shop', "SELECT cosid_next('order')");
 is($error->{sqlstate}, 'ID001', '-1 h: ID001 for others, too');
 like($error->{message}, qr/^clock moved backwards: it is 3[56]\d{5} ms behind the last ID of generator "order"$/,
@@ -145,6 +160,21 @@ ok(all_are_refused(), '+1 h and back: ID001');
 $clock->step(HOUR_MS);
 ok(all_mint_after($before), '+1 h and back: goes on when the clock has caught up');
 newly_refused();
+
+# A clock that jumps ahead of the watermark gets nobody past it.
+$worker = stop_worker($node);
+$watermark = machine_row($node)->{last_timestamp};
+$before = $clock->now_ms;
+$clock->step(HOUR_MS);
+$error = sql_error($node, 'shop',
+	"SET cosid.wait_timeout = '500ms'; SELECT cosid_next('order')");
+is($error->{sqlstate}, 'ID002', '+1 h, worker stopped: ID002');
+like($error->{detail}, qr/^The grant ended at /, '+1 h, worker stopped: DETAIL says why');
+is(scalar(grep { id_ms(latest($_)) > $watermark } @minters),
+	0, '+1 h, worker stopped: no ID is later than the watermark');
+continue_worker($worker);
+ok(all_mint_after($before + HOUR_MS), '+1 h, worker continued: goes on');
+is(newly_refused(), 0, '+1 h, worker continued: no error for those who waited');
 
 # NTP slews by 500 ppm; the last two are half and twice the speed.
 foreach my $ppm (-2000, 2000, -500_000, 1_000_000)

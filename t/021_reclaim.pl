@@ -236,15 +236,15 @@ ok( wait_until(
 # waiting helps.
 #
 $node->safe_psql('shop', "SELECT cosid_create('pair', machine_bit => 1)");
-my @pair = mint($node, 'shop', 'pair', 100);
+my @pairs = [ mint($node, 'shop', 'pair', 100) ];
 foreach (1, 2)
 {
 	$clock->set_to(IN_2040_MS);
-	push @pair, mint($node, 'shop', 'pair', 100);
+	push @pairs, [ mint($node, 'shop', 'pair', 20_000) ];
 	$clock->set_right;
 	$error = sql_error($node, 'shop',
 		"SET cosid.wait_timeout = '2s'; SELECT cosid_next('pair')");
-	push @pair, $error->{output} if $error->{sqlstate} eq '';
+	push @pairs, [ $error->{output} ] if $error->{sqlstate} eq '';
 }
 like($error->{sqlstate}, qr/^ID00[123]$/, 'all machine ids given up: an error');
 $offset = -s $node->logfile;
@@ -255,20 +255,34 @@ cmp_ok(log_count($node, $giving_up, $offset), '<=', 1,
 	'all machine ids given up: they are not exchanged for each other all the time');
 
 #
-# When 2040 has come, any of them may be used again, above its watermark.
+# The same seconds of 2040 once more, after restarts: those that have others use
+# another machine id, the two wait until the clock has passed their watermark.
 #
 $node->stop;
+$node->append_conf('postgresql.conf', 'cosid.clock_backwards_action = error');
 $clock->set_to(IN_2040_MS);
 $clock->run(sub { $node->start });
 push @lists, [ mint($node, 'shop', 'order', 10_000) ];
 push @second_lists, [ mint($node, 'shop', 'second', 1000) ];
+$node->stop;
+$clock->set_to(IN_2040_MS - HOUR_MS);
+$clock->run(sub { $node->start });
+$error = sql_error($node, 'shop',
+	"SET cosid.wait_timeout = '100ms'; SELECT cosid_next('pair')");
+is($error->{sqlstate}, 'ID002', 'an hour before 2040: no ID below the floor');
+$clock->set_to(IN_2040_MS);
+push @pairs, [ mint($node, 'shop', 'pair', 20_000) ];
+
+#
+# When the clock is past all of it, any of them may be used again.
+#
 $node->stop;
 $clock->set_to(IN_2040_MS + HOUR_MS);
 $clock->run(sub { $node->start });
 push @lists, [ mint($node, 'shop', 'order', 1000) ];
 ok($given_up{ id_machine($lists[-1][0]) }, '2040 has come: the machine ids are used again');
 push @second_lists, [ mint($node, 'shop', 'second', 1000) ];
-push @pair, mint($node, 'shop', 'pair', 100);
+push @pairs, [ mint($node, 'shop', 'pair', 100) ];
 $node->stop;
 
 # Between any two set-backs each client's IDs increase; a set-back takes another
@@ -294,7 +308,7 @@ sub runs
 
 check_ids('all milliseconds', runs(\&id_machine, @lists));
 check_ids('all seconds', runs(\&second_machine, @second_lists));
-check_ids('two machine ids', map { [$_] } @pair);
+check_ids('two machine ids', @pairs);
 
 #
 # A stable instance: it goes on from another row, and comes back to the one that
