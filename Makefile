@@ -4,6 +4,7 @@
 #   make unit                build the unit tests and test/unit/run-vectors
 #   make check-unit          and run them
 #   make clock               build the wall clock that some of t/*.pl set
+#   make disk                build the slow disk that t/023_storage.pl uses
 #   scripts/test.sh          every test there is, on a private server
 
 MODULE_big = cosid
@@ -42,3 +43,4 @@ $(OBJS): $(wildcard $(srcdir)/src/*.h)
 
 include $(srcdir)/test/unit/unit.mk
 include $(srcdir)/test/clock/clock.mk
+include $(srcdir)/test/disk/disk.mk

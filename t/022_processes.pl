@@ -52,8 +52,6 @@ foreach my $round (1 .. 3)
 		start_client($node, 'shop', mint_busily('order')),
 		map { start_client($node, 'shop', mint_in_bursts('order', 50)) } 1 .. 2);
 	my @lists;
-	my $held;
-	my $now_held;
 	my $refused = 0;
 
 	wait_for_ids(@clients);
@@ -77,16 +75,9 @@ foreach my $round (1 .. 3)
 
 	my @after = mint($node, 'shop', 'order', 1000);
 	cmp_ok($after[0], '>', $largest, "$what: the next IDs are greater");
-	$now_held = lease($node);
-	$held = machine_row($node, id_machine($largest));
-	is( count_later(
-			$held->{machine_id},
-			$held->{machine_id} == $now_held->{machine_id}
-			? $now_held->{floor}
-			: $held->{last_timestamp},
-			@lists),
-		0,
-		"$what: none of its IDs, nor of its orphans', is later than the watermark it left");
+	my $machine_id = id_machine($largest);
+	is(count_later($machine_id, watermark_left($node, $machine_id), @lists),
+		0, "$what: none of its IDs, nor of its orphans', is later than the watermark it left");
 }
 
 # While the worker or more stands still, another server takes the machine id.

@@ -24,6 +24,7 @@ our @EXPORT = qw(
   claim_elsewhere
   guard_elsewhere
   count_later
+  watermark_left
   wait_until_ms
 );
 
@@ -180,6 +181,18 @@ sub count_later
 
 	return scalar
 	  grep { id_machine($_) == $machine_id && id_ms($_) > $ms } map { @$_ } @lists;
+}
+
+# What stood in the row of a machine id when a server that crashed left it: now
+# the floor, should this server have claimed it again.
+sub watermark_left
+{
+	my ($node, $machine_id) = @_;
+	my $lease = lease($node);
+
+	return $lease->{machine_id} == $machine_id
+	  ? $lease->{floor}
+	  : machine_row($node, $machine_id)->{last_timestamp};
 }
 
 sub wait_until_ms
