@@ -7,6 +7,7 @@
 #   scripts/test.sh regress [NAME...]      sql/*.sql against expected/*.out
 #   scripts/test.sh tap [FILE...]          t/*.pl
 #   scripts/test.sh demo                   scripts/demo.sh
+#   scripts/test.sh soak                   a minute of scripts/soak.sh
 #
 # Each builds first, and a compiler warning is a failed test.  KEEP=1 keeps the
 # temporary directory, JOBS=n runs n TAP files at once (default 2).
@@ -19,8 +20,8 @@ set -euo pipefail
 
 if [ "${1:-}" != --in-sandbox ]; then
     case ${1:-all} in
-        all | unit | regress | tap | demo) ;;
-        *) die "usage: scripts/test.sh [unit | regress [NAME...] | tap [FILE...] | demo]" ;;
+        all | unit | regress | tap | demo | soak) ;;
+        *) die "usage: scripts/test.sh [unit | regress [NAME...] | tap [FILE...] | demo | soak]" ;;
     esac
     ensure_packages "${build_packages[@]}" libcmocka-dev perl libipc-run-perl
     case ${1:-all} in
@@ -181,6 +182,15 @@ demo() {
     count demo $((status == 0)) 0 "$status"
 }
 
+# With the same faults each time
+soak() {
+    header "scripts/soak.sh"
+    local log=$work/soak.log status=0
+    logged "$log" env KEEP= bash "$src/scripts/soak.sh" 1 1 || status=$?
+    count soak "$(sum_of 's/^([0-9]+) passed, [0-9]+ failed$/\1/p' "$log")" \
+        "$(sum_of 's/^[0-9]+ passed, ([0-9]+) failed$/\1/p' "$log")" "$status"
+}
+
 if build; then
     case $only in
         all)
@@ -188,6 +198,7 @@ if build; then
             regress
             tap
             demo
+            soak
             ;;
         *) "$only" "$@" ;;
     esac

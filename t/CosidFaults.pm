@@ -145,19 +145,19 @@ sub lease
 	return \%lease;
 }
 
-# Another server claims a machine id in the registry of this one, the given one
-# or any.  Gives status, machine_id, token, floor, watermark.
+# Another server of the same instance id claims a machine id in the registry of
+# this one.  Gives status, machine_id, instance_id, token, floor, watermark.
 sub claim_elsewhere
 {
 	my ($node, $safe_guard_ms, $machine_id) = @_;
 	my @columns = qw(status machine_id token floor watermark);
 	my $now = now_ms();
-	my %claimed;
+	my $instance_id = machine_row($node, $machine_id)->{instance_id};
+	my %claimed = (instance_id => $instance_id);
 
-	$machine_id //= -1;
 	@claimed{@columns} = split /\|/, $node->safe_psql(
 		'postgres', 'SELECT ' . join(', ', @columns)
-		  . " FROM cosid_machine_claim('cosid', 10, 'taker', 'taker:5432', false,"
+		  . " FROM cosid_machine_claim('cosid', 10, 'taker', '$instance_id', false,"
 		  . " $machine_id, -1, false, $now, 1000, $safe_guard_ms, 0)"), -1;
 	return \%claimed;
 }
@@ -169,8 +169,8 @@ sub guard_elsewhere
 	my $now = now_ms();
 
 	$claimed->{watermark} = $node->safe_psql('postgres',
-		    "SELECT cosid_machine_guard('cosid', $claimed->{machine_id}, 'taker:5432',"
-		  . " $claimed->{token}, $claimed->{watermark}, 'taker', $now, 1000)");
+		    "SELECT cosid_machine_guard('cosid', $claimed->{machine_id},"
+		  . " '$claimed->{instance_id}', $claimed->{token}, $claimed->{watermark}, 'taker', $now, 1000)");
 	return $claimed->{watermark};
 }
 
