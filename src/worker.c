@@ -379,7 +379,8 @@ clock_gave_way(CosidLease *lease, LeaseControl *control,
 /*
  * Go on with another machine id.  This one is given back first, with the cursors
  * as they stand, so that its watermark covers all that was given out: nobody
- * mints that time with it again.  Only then may cursors fall.
+ * mints that time with it again.  Only then may cursors fall, and only when the
+ * status says so: a worker that is started while it says "held" may give back.
  */
 static void
 give_up_jump(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
@@ -388,10 +389,10 @@ give_up_jump(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 			(errmsg("giving up machine id %d of cosid namespace \"%s\": the clock was set back",
 					status->machine_id, lease->namespace)));
 	give_back(lease, status, RELEASE_TIMEOUT_MS);
-	cosid_slot_lower(lease, cosid_clock_now_ms());
 	status->state = COSID_LEASE_LOST;
 	cosid_lease_write(lease, status);
 	control->avoid = status->machine_id;
+	cosid_slot_lower(lease, cosid_clock_now_ms());
 }
 
 /* When a lease that is held is to be extended next, on the monotonic clock. */
