@@ -118,7 +118,7 @@ grant_problem(const CosidLeaseStatus *status, CosidMintStatus outcome,
 {
 	if (!cosid_worker)
 		return "The worker is switched off (\"cosid.worker\").";
-	if (status->last_error[0] != '\0' && status->last_error_at > status->guarded_at)
+	if (status->failing)
 	{
 		/* Kept in the encoding of the worker's database. */
 		if (pg_verifymbstr(status->last_error, (int) strlen(status->last_error), true))
@@ -222,9 +222,9 @@ wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 
 		left = Min(left, Max(passed_ms - cosid_clock_now_ms(), 1));
 	}
-	else
-		cosid_lease_want(lease, wish);
+
 	/* A wish is repeated now and then, should the worker have had no use for it. */
+	cosid_lease_want(lease, wish);
 	(void) ConditionVariableTimedSleep(&lease->changed, (long) Min(left, REPEAT_WISH_MS),
 									   PG_WAIT_EXTENSION);
 	return true;
@@ -241,13 +241,17 @@ wait_for_clock(const CosidDefinition *definition, WaitState *state,
 
 	if (behind_ms <= 0)
 		return;					/* it has caught up by now */
-	if (!definition->clock_sync ||
-		(behind_ms > cosid_clock_backwards_broken_threshold &&
-		 (cosid_clock_backwards_action != COSID_ACTION_RECLAIM ||
-		  !wait_for_grant(definition->slot, state, COSID_MINT_CLOCK_BACKWARDS, mint))))
+	if (behind_ms > cosid_clock_backwards_broken_threshold &&
+		cosid_clock_backwards_action == COSID_ACTION_RECLAIM)
+	{
+		/* The worker goes on with another machine id. */
+		if (definition->clock_sync &&
+			wait_for_grant(definition->slot, state, COSID_MINT_CLOCK_BACKWARDS, mint))
+			return;
+		cosid_lease_want(definition->slot->lease, COSID_WANT_RECLAIM);
+	}
+	if (!definition->clock_sync || behind_ms > cosid_clock_backwards_broken_threshold)
 		raise_clock_backwards(definition, last_ms, now_ms);
-	if (behind_ms > cosid_clock_backwards_broken_threshold)
-		return;					/* the worker will go on, or has */
 	count_wait(definition->slot, state, COSID_WAIT_CLOCK);
 	cosid_clock_wait(last_ms, behind_ms <= cosid_clock_backwards_spin_threshold ?
 					 INT64CONST(1000) * behind_ms : 0);

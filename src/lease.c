@@ -229,6 +229,7 @@ cosid_lease_error(CosidLease *lease, const char *message)
 									  COSID_MAX_ERROR - 1);
 
 	cosid_lease_read(lease, &status);
+	status.failing = true;
 	memcpy(status.last_error, message, length);
 	status.last_error[length] = '\0';
 	status.last_error_at = GetCurrentTimestamp();

@@ -55,6 +55,7 @@ typedef struct CosidLeaseStatus
 	TimestampTz claimed_at;
 	TimestampTz guarded_at;
 	bool		full;			/* the last claim found no machine id free */
+	bool		failing;		/* the last attempt ended with this error: */
 	char		last_error[COSID_MAX_ERROR];	/* empty: none yet */
 	TimestampTz last_error_at;
 } CosidLeaseStatus;

@@ -96,12 +96,13 @@
 
 /*
  * At which step of a claim a row may be taken; NULL: not at all.  (Step 3 is a
- * machine id without a row.)  In a local registry rows of another identity mean
+ * machine id without a row.)  A stable instance waits its own row out, but not
+ * one in whose place it gave another up: that may be of the same wrong time.  In a local registry rows of another identity mean
  * that this server is a copy, whose origin may run: they are left to the end.
  */
 #define ROW_STEP \
 	"(CASE WHEN " ROW_AVOIDED " THEN NULL" \
-	" WHEN " P_STABLE " AND " ROW_OWN " THEN 1" \
+	" WHEN " P_STABLE " AND " ROW_OWN " AND (" P_AVOID " < 0 OR " ROW_PASSED ") THEN 1" \
 	" WHEN NOT " ROW_TAKEABLE " THEN NULL" \
 	" WHEN " ROW_PASSED " AND (" ROW_OWN " OR NOT " P_LOCAL ") THEN 2" \
 	" ELSE 4 END)"

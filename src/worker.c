@@ -88,6 +88,9 @@ typedef struct LeaseControl
 	int64		retry_ms;		/* the pause before that; 0 while all is well */
 	int64		extended_at;
 	int64		minted_ms;		/* largest cursor at the last extension */
+	bool		gave_up;		/* a machine id, for a wrong time; the next claim
+								 * shows whether there was a better one */
+	int64		next_give_up;	/* not before, if there was not */
 	int			avoid;			/* the machine id that was lost or given up */
 } LeaseControl;
 
@@ -231,6 +234,17 @@ give_back(CosidLease *lease, const CosidLeaseStatus *status, int timeout_ms)
 						status->machine_id, lease->namespace, error.message)));
 }
 
+/*
+ * Whether a floor is so far ahead that a clock must have been wrong when it came
+ * about: up to a lead ahead it is without that.
+ */
+static bool
+floor_is_ahead(int64 floor)
+{
+	return floor - cosid_clock_now_ms() >
+		current_lead() + cosid_clock_backwards_broken_threshold;
+}
+
 /* Open the grant that a claim has committed. */
 static void
 open_grant(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
@@ -244,14 +258,16 @@ open_grant(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
 	strlcpy(status->instance_id, cosid_own_instance_id(), sizeof(status->instance_id));
 	strlcpy(status->registry, cosid_registry_name(), sizeof(status->registry));
 	status->claimed_at = status->guarded_at = GetCurrentTimestamp();
-	status->full = false;
+	status->full = status->failing = false;
 	/* The status first: a worker that finds an open grant relies on it. */
 	cosid_lease_write(lease, status);
 	cosid_grant_open(&lease->u.grant, claimed->machine_id, claimed->floor,
 					 claimed->watermark);
 	ConditionVariableBroadcast(&lease->changed);
 
-	control->wanted = control->eager = false;
+	if (control->gave_up && floor_is_ahead(claimed->floor))
+		control->next_give_up = cosid_clock_monotonic_ms() + cosid_guard_interval;
+	control->wanted = control->eager = control->gave_up = false;
 	control->extended_at = cosid_clock_monotonic_ms();
 	control->minted_ms = cosid_slot_largest_ms(lease);
 	note_success(lease, control);
@@ -273,9 +289,13 @@ claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 	/* Machine id and floor change: no grant may stand. */
 	close_grant(lease, status);
 
+	/*
+	 * In order with what the cursors show, and after this moment: a second that
+	 * was begun before a crash, with another machine id, is not used again.
+	 */
 	result = cosid_registry_claim(lease, control->wanted, current_lead(),
-								  cosid_slot_largest_ms(lease), control->avoid,
-								  &claimed, &error);
+								  Max(cosid_slot_largest_ms(lease), cosid_clock_now_ms()),
+								  control->avoid, &claimed, &error);
 	note_call(began);
 	switch (result)
 	{
@@ -333,6 +353,7 @@ extend(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 		case COSID_REGISTRY_OK:
 			status->watermark = watermark;
 			status->guarded_at = GetCurrentTimestamp();
+			status->failing = false;
 			cosid_lease_write(lease, status);
 			cosid_grant_raise(&lease->u.grant, watermark);
 			ConditionVariableBroadcast(&lease->changed);
@@ -366,14 +387,12 @@ clock_gave_way(CosidLease *lease, LeaseControl *control,
 	bool		asked = control->reclaim;
 
 	control->reclaim = false;
-	if (cosid_clock_backwards_action != COSID_ACTION_RECLAIM)
+	if (cosid_clock_backwards_action != COSID_ACTION_RECLAIM ||
+		cosid_clock_monotonic_ms() < control->next_give_up)
 		return false;
-	if (asked && cosid_slot_largest_ms(lease) - now_ms > cosid_clock_backwards_broken_threshold)
-		return true;
-
-	/* A floor is up to a lead ahead without anything being wrong. */
-	return control->wanted &&
-		status->floor - now_ms > current_lead() + cosid_clock_backwards_broken_threshold;
+	return (asked && cosid_slot_largest_ms(lease) - now_ms >
+			cosid_clock_backwards_broken_threshold) ||
+		(control->wanted && floor_is_ahead(status->floor));
 }
 
 /*
@@ -392,6 +411,7 @@ give_up_jump(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 	status->state = COSID_LEASE_LOST;
 	cosid_lease_write(lease, status);
 	control->avoid = status->machine_id;
+	control->gave_up = true;
 	cosid_slot_lower(lease, cosid_clock_now_ms());
 }
 
