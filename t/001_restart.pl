@@ -94,6 +94,32 @@ ok( id_machine($id) != $held->{machine_id}
 	'stop -m immediate and start: another machine id, or above its watermark');
 
 #
+# Crashes within a second, each followed by a claim of the least machine id whose
+# watermark has passed, which is not the one before: a second that was begun is
+# not gone on with, or a lesser machine id would put the IDs after the crash
+# before those before it.
+#
+$node->append_conf('postgresql.conf', 'cosid.watermark_lead = 2s');
+$node->restart('fast');
+$node->safe_psql('shop', "SELECT cosid_create('seconds', timestamp_unit => 'second')");
+my $disordered = 0;
+foreach my $crash (1 .. 6)
+{
+	my $before = (mint($node, 'shop', 'seconds', 1))[0];
+	$node->poll_query_until(
+		'postgres', q{SELECT bool_and(last_timestamp < extract(epoch FROM clock_timestamp()) * 1000)
+			FROM cosid_machine m WHERE machine_id NOT IN
+				(SELECT l.machine_id FROM cosid_lease l WHERE l.namespace = m.namespace)})
+	  or die 'no other machine id passes';
+	wait_until(sub { now_ms() % 1000 < 100 }) or die 'no second begins';
+	$before = (mint($node, 'shop', 'seconds', 1))[0];
+	$node->stop('immediate');
+	$node->start;
+	$disordered++ if (mint($node, 'shop', 'seconds', 1))[0] <= $before;
+}
+is($disordered, 0, 'stop -m immediate and start: a second that was begun is not gone on with');
+
+#
 # 20 restarts under load.  With the long lead a crash means another machine id,
 # with the short one mostly the same one, above its watermark.  One client gets
 # its IDs while its one statement runs, the others get theirs after each.
