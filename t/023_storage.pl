@@ -47,7 +47,8 @@ sub check_episode
 	$node->wait_for_log(qr/has a problem: .*$reason/, $offset);
 
 	# It mints up to the limit, and waits then.
-	$error = sql_error($node, 'shop', mint_slowly('order'));
+	$error = sql_error($node, 'shop',
+		"SET statement_timeout = '60s';\n" . mint_slowly('order'));
 	$failed_ms = now_ms();
 	is($error->{sqlstate}, 'ID002', "$what: ID002");
 	like($error->{detail}, $reason, "$what: DETAIL has the reason");
