@@ -357,6 +357,21 @@ claim_once(ClaimState *state)
 }
 
 /*
+ * How many machine ids of the namespace servers of another identity hold.  In a
+ * local registry there should be none: it was copied along with this server.
+ */
+static int64
+count_others(ClaimState *state)
+{
+	(void) claim_execute(state,
+						 "SELECT count(*) FROM %s m WHERE m.namespace = " P_NAMESPACE
+						 " AND m.instance_id <> '' AND NOT " ROW_EXPIRED
+						 " AND m.fence = m.distribute_time AND m.owner <> " P_IDENTITY,
+						 0);
+	return DatumGetInt64(result(1));
+}
+
+/*
  * Claim a machine id.  Raises errors of its statements, and 40001 when it lost
  * every race for a row.
  */
@@ -393,6 +408,8 @@ cosid_machine_claim(const CosidExtension *extension, const CosidClaim *claim,
 		state.values[7] = Int64GetDatum(state.registry_now);
 		done = claim_once(&state);
 	} while (!done);
+	if (claim->local)
+		claimed->others = count_others(&state);
 	SPI_finish();
 }
 

@@ -274,6 +274,12 @@ open_grant(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
 	ereport(LOG,
 			(errmsg("claimed machine id %d of cosid namespace \"%s\"",
 					claimed->machine_id, lease->namespace)));
+	if (claimed->others > 0)
+		ereport(WARNING,
+				(errmsg("another server holds a machine id of cosid namespace \"%s\" in this server's own registry",
+						lease->namespace),
+				 errdetail("This server is a copy, or was promoted, moved or rebooted."),
+				 errhint("If the other one still runs, what they claim from now on is likely but not certain to differ: compare their machine ids in the view cosid_lease.")));
 }
 
 /* Claim a machine id for a lease that has none. */

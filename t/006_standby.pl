@@ -121,6 +121,10 @@ wait_for_more_ids(@clients);
 } @clients;
 check_ids('origin and clone', @lists);
 isnt(id_machine($lists[1][0]), $machine_id, 'the clone has another machine id than its origin');
+cmp_ok(log_count($clone, 'another server holds a machine id', 0), '>', 0,
+	'the log of the clone warns that another server holds a machine id');
+is(log_count($primary, 'another server holds a machine id', 0), 0,
+	'that of its origin does not');
 is(scalar(grep { id_machine($_) != $machine_id } @{ $lists[0] }),
 	0, 'the origin keeps its machine id');
 
