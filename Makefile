@@ -10,16 +10,20 @@
 
 MODULE_big = cosid
 OBJS = \
+	src/attach.o \
 	src/catalog.o \
 	src/clock.o \
 	src/converter.o \
 	src/cosid.o \
+	src/ddl.o \
 	src/default.o \
 	src/definition.o \
+	src/fill.o \
 	src/friendly.o \
 	src/functions.o \
 	src/generator.o \
 	src/identity.o \
+	src/key.o \
 	src/lease.o \
 	src/machine.o \
 	src/radix.o \

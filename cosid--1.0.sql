@@ -70,7 +70,7 @@ COMMENT ON COLUMN cosid_generator.suffix IS 'after the string';
 COMMENT ON COLUMN cosid_generator.pad_start IS 'pad the string to its full length';
 COMMENT ON COLUMN cosid_generator.char_size IS 'that length';
 COMMENT ON COLUMN cosid_generator.zone IS 'time zone of friendly IDs; null: the session''s';
-COMMENT ON COLUMN cosid_generator.implicit IS 'defined on first use, not by cosid_create';
+COMMENT ON COLUMN cosid_generator.implicit IS 'defined on first use or for a default, not by cosid_create';
 
 SELECT pg_catalog.pg_extension_config_dump('cosid_generator', '');
 
@@ -133,6 +133,25 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION cosid_drop(text) IS 'drop a generator''s definition';
 REVOKE ALL ON FUNCTION cosid_drop(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION cosid_drop(text) TO pg_database_owner;
+
+--
+-- Existing tables and clients
+--
+
+CREATE FUNCTION cosid_attach("table" regclass, "column" name, generator text) RETURNS void
+AS 'MODULE_PATHNAME', 'cosid_attach'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION cosid_attach(regclass, name, text) IS 'let a table''s column draw from a generator';
+
+CREATE FUNCTION cosid_detach("table" regclass, "column" name) RETURNS void
+AS 'MODULE_PATHNAME', 'cosid_detach'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION cosid_detach(regclass, name) IS 'turn such a column into an identity column that goes on after its greatest value';
+
+CREATE FUNCTION cosid_fill() RETURNS trigger
+AS 'MODULE_PATHNAME', 'cosid_fill'
+LANGUAGE C;
+COMMENT ON FUNCTION cosid_fill() IS 'trigger: fills a column (first argument) that is null with an ID of a generator (second argument)';
 
 --
 -- Reading IDs

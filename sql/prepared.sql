@@ -2,11 +2,11 @@
 -- Prepared transactions
 --
 CREATE EXTENSION cosid;
-CREATE TABLE prepared_t (id bigint PRIMARY KEY DEFAULT cosid_next('prepared_a'), item text);
+CREATE TABLE prepared_t (id bigint PRIMARY KEY, item text);
 
 -- A first use in a prepared transaction: the row comes with its commit
 BEGIN;
-INSERT INTO prepared_t (item) VALUES ('first'), ('second');
+INSERT INTO prepared_t SELECT cosid_next('prepared_a'), item FROM unnest('{first,second}'::text[]) item;
 PREPARE TRANSACTION 'cosid_first_use';
 SELECT count(*) FROM cosid_generator WHERE name = 'prepared_a';
 -- another session does not wait for it to mint

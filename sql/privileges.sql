@@ -108,11 +108,12 @@ RESET ROLE;
 SELECT name, implicit FROM cosid_generator ORDER BY name;
 
 -- In a schema that the role can't look into, a default mints all the same, and
--- what it can't do is said in the same words.
+-- what it can't do is said in the same words.  (Of a name that is put together,
+-- nothing is known before it is used.)
 CREATE SCHEMA priv_schema;
 DROP EXTENSION cosid CASCADE;
 CREATE EXTENSION cosid SCHEMA priv_schema;
-ALTER TABLE priv_orders ALTER id SET DEFAULT priv_schema.cosid_next('priv_order');
+ALTER TABLE priv_orders ALTER id SET DEFAULT priv_schema.cosid_next('priv_' || 'order');
 SET ROLE regress_cosid_app;
 INSERT INTO priv_orders (item) VALUES ('d');
 RESET ROLE;

@@ -24,6 +24,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -62,6 +63,19 @@ cosid_extension_find(CosidExtension *extension)
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
 	return HeapTupleIsValid(tuple);
+}
+
+/* The same where it is needed: 42704 without it. */
+CosidExtension
+cosid_extension_get(void)
+{
+	CosidExtension extension;
+
+	if (!cosid_extension_find(&extension))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("extension cosid does not exist in this database")));
+	return extension;
 }
 
 /*
@@ -110,6 +124,26 @@ cosid_function_oid(const CosidExtension *extension, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("function \"%s\" of extension cosid does not exist", name)));
+	return function;
+}
+
+/*
+ * The same of a function of many, the one that takes a text and nothing else;
+ * InvalidOid if there is none.
+ */
+Oid
+cosid_text_function_oid(const CosidExtension *extension, const char *name)
+{
+	Oid			text = TEXTOID;
+	Oid			function;
+
+	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+							   CStringGetDatum(name),
+							   PointerGetDatum(buildoidvector(&text, 1)),
+							   ObjectIdGetDatum(extension->schema));
+	if (OidIsValid(function) &&
+		getExtensionOfObject(ProcedureRelationId, function) != extension->oid)
+		return InvalidOid;
 	return function;
 }
 

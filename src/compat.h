@@ -19,14 +19,19 @@
 #error "cosid needs PostgreSQL 15 or later"
 #endif
 
-/* The one ACL check we make; 16 replaced one function a catalog by one. */
+/* Checks of rights: 16 replaced one function a catalog by one for all. */
 #if PG_VERSION_NUM >= 160000
+#include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #define cosid_proc_aclcheck(proc, role, mode) \
 	object_aclcheck(ProcedureRelationId, proc, role, mode)
+#define cosid_class_ownercheck(relation, role) \
+	object_ownercheck(RelationRelationId, relation, role)
 #else
 #define cosid_proc_aclcheck(proc, role, mode) \
 	pg_proc_aclcheck(proc, role, mode)
+#define cosid_class_ownercheck(relation, role) \
+	pg_class_ownercheck(relation, role)
 #endif
 
 #endif							/* COSID_COMPAT_H */

@@ -20,6 +20,7 @@
 #include "storage/shmem.h"
 
 #include "catalog.h"
+#include "ddl.h"
 #include "lease.h"
 #include "settings.h"
 #include "slot.h"
@@ -65,6 +66,8 @@ _PG_init(void)
 	shmem_request_hook = shmem_request;
 	previous_shmem_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = shmem_startup;
+
+	cosid_ddl_init();
 
 	/* pg_upgrade's servers must not claim anything. */
 	if (cosid_worker && !IsBinaryUpgrade)

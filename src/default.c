@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * default.c
- *		The defaults of columns and domains that draw from a generator.
+ *		The defaults of columns and domains, and the triggers, that draw from a
+ *		generator.
  *
  * PostgreSQL records that a default depends on the function it calls, but not
  * with which name.  So we look at the expressions of all that depend on one of
@@ -23,6 +24,7 @@
 #include "catalog/pg_depend.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -31,24 +33,22 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "catalog.h"
 #include "default.h"
 
-/* A call to look for in an expression. */
-typedef struct DrawSearch
+/* The calls to look for in an expression, and what was found. */
+typedef struct CallSearch
 {
-	Oid			function;
-	const char *name;			/* of the generator */
-} DrawSearch;
+	List	   *functions;		/* OIDs */
+	List	   *names;			/* char *: constant texts that they are given */
+} CallSearch;
 
 /*
- * Whether an argument of a call is a generator's name, and that one.  It may
- * stand anywhere and be named (name => 'order'), so any text counts: that errs
- * on the side of "in use".  Only a constant is recognized: nothing is evaluated,
- * since anyone's function may be in there, and the caller may be superuser.
+ * An argument of a call as a text; NULL if it is something else.  Only a
+ * constant is recognized: nothing is evaluated, since anyone's function may be
+ * in there, and the caller may be superuser.
  */
-static bool
-is_name(Node *argument, const char *name)
+static char *
+constant_text(Node *argument)
 {
 	Const	   *constant;
 
@@ -57,32 +57,35 @@ is_name(Node *argument, const char *name)
 	while (IsA(argument, RelabelType))
 		argument = (Node *) ((RelabelType *) argument)->arg;
 	if (!IsA(argument, Const))
-		return false;
+		return NULL;
 	constant = (Const *) argument;
-	return !constant->constisnull &&
-		(constant->consttype == TEXTOID || constant->consttype == VARCHAROID) &&
-		strcmp(TextDatumGetCString(constant->constvalue), name) == 0;
+	if (constant->constisnull ||
+		(constant->consttype != TEXTOID && constant->consttype != VARCHAROID))
+		return NULL;
+	return TextDatumGetCString(constant->constvalue);
 }
 
-/* Whether an expression calls the function with the name as an argument. */
 static bool
-draws_from(Node *node, void *context)
+collect_names(Node *node, void *context)
 {
-	DrawSearch *search = context;
+	CallSearch *search = context;
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == search->function)
+	if (IsA(node, FuncExpr) &&
+		list_member_oid(search->functions, ((FuncExpr *) node)->funcid))
 	{
 		ListCell   *cell;
 
 		foreach(cell, ((FuncExpr *) node)->args)
 		{
-			if (is_name(lfirst(cell), search->name))
-				return true;
+			char	   *name = constant_text(lfirst(cell));
+
+			if (name != NULL)
+				search->names = lappend(search->names, name);
 		}
 	}
-	return expression_tree_walker(node, draws_from, context);
+	return expression_tree_walker(node, collect_names, context);
 }
 
 /* The default expression of a pg_attrdef or pg_type row; NULL if it has none. */
@@ -118,70 +121,153 @@ default_expression(Oid class, Oid object)
 }
 
 /*
- * Something whose default calls one of the extension's functions with the name
- * of a generator, described for people; NULL if nothing does.
+ * The name that a trigger gives to one of the functions, as its second argument;
+ * NIL if it executes another one.
  */
-static char *
-user_of_function(Oid function, const char *name)
+static List *
+trigger_names(Oid trigger, List *functions)
 {
-	DrawSearch	search = {.function = function,.name = name};
+	Relation	rel = table_open(TriggerRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	List	   *names = NIL;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(trigger));
+	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
+		bool		isnull;
+		Datum		value = heap_getattr(tuple, Anum_pg_trigger_tgargs,
+										 RelationGetDescr(rel), &isnull);
+
+		/* Arguments end with a NUL each. */
+		if (!isnull && form->tgnargs > 1 && list_member_oid(functions, form->tgfoid))
+		{
+			const char *column = VARDATA_ANY(DatumGetByteaPP(value));
+
+			names = list_make1(pstrdup(column + strlen(column) + 1));
+		}
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return names;
+}
+
+/* The names that an object gives to the functions; NIL for other objects. */
+static List *
+names_of(Oid class, Oid object, List *functions)
+{
+	CallSearch	search = {.functions = functions};
+
+	if (class == TriggerRelationId)
+		return trigger_names(object, functions);
+	if (class == AttrDefaultRelationId || class == TypeRelationId)
+		(void) collect_names(default_expression(class, object), &search);
+	return search.names;
+}
+
+/*
+ * The names of the generators that a column's default (by its pg_attrdef row), a
+ * domain's or a trigger mints from, as far as they are constants.
+ */
+List *
+cosid_default_generators(const CosidExtension *extension, Oid class, Oid object)
+{
+	List	   *functions = NIL;
+
+	if (class == TriggerRelationId)
+		functions = list_make1_oid(cosid_function_oid(extension, "cosid_fill"));
+	else
+		functions = list_make2_oid(cosid_text_function_oid(extension, "cosid_next"),
+								   cosid_text_function_oid(extension, "cosid_next_string"));
+	return names_of(class, object, functions);
+}
+
+/* The same object, described for people: a default is its column's. */
+char *
+cosid_default_description(Oid class, Oid object)
+{
+	ObjectAddress address = {class, object, 0};
+
+	if (class == AttrDefaultRelationId)
+		address = GetAttrDefaultColumnAddress(object);
+	return psprintf(class == TriggerRelationId ? "%s" : "default of %s",
+					getObjectDescription(&address, false));
+}
+
+/*
+ * Add to a list the descriptions of all that calls one of the extension's
+ * functions with the name of a generator.  The name may stand anywhere in the
+ * call, which errs on the side of "in use".
+ */
+static List *
+add_users(List *users, Oid function, const char *name)
+{
 	Relation	depend = table_open(DependRelationId, AccessShareLock);
 	ScanKeyData key[2];
 	SysScanDesc scan;
 	HeapTuple	tuple;
-	char	   *user = NULL;
 
 	ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber,
 				F_OIDEQ, ObjectIdGetDatum(ProcedureRelationId));
 	ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber,
 				F_OIDEQ, ObjectIdGetDatum(function));
 	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, key);
-	while (user == NULL && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
-		ObjectAddress address = {form->classid, form->objid, form->objsubid};
+		ListCell   *cell;
 
 		CHECK_FOR_INTERRUPTS();
-		if (form->classid != AttrDefaultRelationId && form->classid != TypeRelationId)
-			continue;
-		if (!draws_from(default_expression(form->classid, form->objid), &search))
-			continue;
-		if (form->classid == AttrDefaultRelationId)
-			address = GetAttrDefaultColumnAddress(form->objid);
-		user = getObjectDescription(&address, false);
+		foreach(cell, names_of(form->classid, form->objid, list_make1_oid(function)))
+		{
+			if (strcmp(lfirst(cell), name) == 0)
+			{
+				users = lappend(users, cosid_default_description(form->classid,
+																 form->objid));
+				break;
+			}
+		}
 	}
 	systable_endscan(scan);
 	table_close(depend, AccessShareLock);
-	return user;
+	return users;
 }
 
-/* The same for all functions of the extension. */
-char *
-cosid_default_user(const char *name)
+/*
+ * All whose default, or which itself, calls one of the extension's functions
+ * with the name of a generator, described for people (char *).
+ */
+List *
+cosid_default_users(const char *name)
 {
 	CosidExtension extension;
 	Relation	depend;
 	ScanKeyData key[2];
 	SysScanDesc scan;
 	HeapTuple	tuple;
-	char	   *user = NULL;
+	List	   *users = NIL;
 
 	if (!cosid_extension_find(&extension))
-		return NULL;
+		return NIL;
 	depend = table_open(DependRelationId, AccessShareLock);
 	ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber,
 				F_OIDEQ, ObjectIdGetDatum(ExtensionRelationId));
 	ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber,
 				F_OIDEQ, ObjectIdGetDatum(extension.oid));
 	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, key);
-	while (user == NULL && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
 
 		if (form->classid == ProcedureRelationId && form->deptype == DEPENDENCY_EXTENSION)
-			user = user_of_function(form->objid, name);
+			users = add_users(users, form->objid, name);
 	}
 	systable_endscan(scan);
 	table_close(depend, AccessShareLock);
-	return user;
+	return users;
 }

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * default.h
- *		The defaults of columns and domains that draw from a generator.
+ *		The defaults of columns and domains, and the triggers, that draw from a
+ *		generator.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -10,6 +11,13 @@
 #ifndef COSID_DEFAULT_H
 #define COSID_DEFAULT_H
 
-extern char *cosid_default_user(const char *name);
+#include "nodes/pg_list.h"
+
+#include "catalog.h"
+
+extern List *cosid_default_generators(const CosidExtension *extension,
+									  Oid class, Oid object);
+extern char *cosid_default_description(Oid class, Oid object);
+extern List *cosid_default_users(const char *name);
 
 #endif							/* COSID_DEFAULT_H */

@@ -35,6 +35,7 @@
 #include "commands/trigger.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
+#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pgtime.h"
@@ -52,6 +53,9 @@
 #include "definition.h"
 #include "default.h"
 #include "settings.h"
+
+/* Of those that keep a generator from being dropped, in the message. */
+#define MAX_SHOWN_USERS		100
 
 static const char *const unit_names[] = {
 	[COSID_MILLISECOND] = "millisecond",
@@ -109,14 +113,14 @@ bad_number(const char *parameter, int64 value, int64 from, int64 to)
 					   from, to)));
 }
 
-static void
-no_such_generator(const char *name, bool wanted)
+/* Say that a generator is wanted that is not defined: 42704. */
+void
+cosid_definition_missing(int elevel, const char *name)
 {
-	ereport(ERROR,
+	ereport(elevel,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("generator \"%s\" does not exist", name),
-			 wanted ? errhint("Create it with cosid_create(%s).",
-							  quote_literal_cstr(name)) : 0));
+			 errhint("Create it with cosid_create(%s).", quote_literal_cstr(name))));
 }
 
 static void
@@ -365,24 +369,26 @@ invalidate_cache(Datum arg pg_attribute_unused(), Oid relid)
 	generator_table = InvalidOid;
 }
 
-static CosidExtension
-find_extension(void)
+static void
+create_cache(void)
 {
-	CosidExtension extension;
+	HASHCTL		control = {
+		.keysize = COSID_MAX_NAME + 1,
+		.entrysize = sizeof(CosidDefinition),
+	};
 
-	if (!cosid_extension_find(&extension))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("extension cosid does not exist in this database")));
-	return extension;
+	cache = hash_create("cosid generators", 16, &control, HASH_ELEM | HASH_STRINGS);
+	CacheRegisterRelcacheCallback(invalidate_cache, (Datum) 0);
 }
 
 static Oid
 find_table(void)
 {
+	if (cache == NULL)
+		create_cache();
 	if (!OidIsValid(generator_table))
 	{
-		CosidExtension extension = find_extension();
+		CosidExtension extension = cosid_extension_get();
 
 		generator_table = cosid_table_oid(&extension, "cosid_generator");
 	}
@@ -431,19 +437,35 @@ read_row(const char *name, CosidDefinition *definition)
 	return HeapTupleIsValid(tuple);
 }
 
-/*
- * Lock a name in the table until the end of the transaction, against everyone
- * else who makes or deletes its row.  (What is locked is a hash of it: names that
- * share one merely wait for each other.)
- */
-static bool
-lock_name(Oid table, const char *name, bool wait)
+static LOCKTAG
+name_tag(Oid table, const char *name)
 {
 	LOCKTAG		tag;
 	uint32		hash = hash_bytes((const unsigned char *) name, (int) strlen(name));
 
 	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, table, hash, 0);
-	return LockAcquire(&tag, AccessExclusiveLock, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
+	return tag;
+}
+
+/*
+ * Lock a name in the table until the end of the transaction: exclusively to make
+ * or delete its row, shared to keep others from that.  (What is locked is a hash
+ * of it: names that share one merely wait for each other.)
+ */
+static bool
+lock_name(Oid table, const char *name, LOCKMODE mode, bool wait)
+{
+	LOCKTAG		tag = name_tag(table, name);
+
+	return LockAcquire(&tag, mode, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+static void
+unlock_name(Oid table, const char *name, LOCKMODE mode)
+{
+	LOCKTAG		tag = name_tag(table, name);
+
+	LockRelease(&tag, mode, false);
 }
 
 /* Run a statement on the table with the rights of its owner. */
@@ -511,7 +533,7 @@ insert_row(const CosidDefinition *definition)
 static void
 check_may_define(const char *name)
 {
-	CosidExtension extension = find_extension();
+	CosidExtension extension = cosid_extension_get();
 	Oid			create = cosid_function_oid(&extension, "cosid_create");
 
 	if (cosid_proc_aclcheck(create, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
@@ -525,6 +547,23 @@ check_may_define(const char *name)
 }
 
 /*
+ * With a name locked: its row is read into the definition; if there is none, an
+ * implicit one is made of it.
+ */
+static void
+read_or_insert_row(CosidDefinition *definition)
+{
+	char		name[COSID_MAX_NAME + 1];
+
+	strlcpy(name, definition->name, sizeof(name));
+	if (!read_row(name, definition))
+	{
+		definition->implicit = true;
+		insert_row(definition);
+	}
+}
+
+/*
  * Make a row for a generator that is used for the first time.  False if that
  * can't be done now without waiting.  The definition may be replaced by one
  * that was committed in the meantime.
@@ -533,37 +572,19 @@ static bool
 pin(CosidDefinition *definition)
 {
 	Oid			table = find_table();
-	char		name[COSID_MAX_NAME + 1];
 
 	if (XactReadOnly || IsInParallelMode() || RecoveryInProgress())
 		return false;
-	strlcpy(name, definition->name, sizeof(name));
 	if (!ConditionalLockRelationOid(table, RowExclusiveLock) ||
-		!lock_name(table, name, false))
+		!lock_name(table, definition->name, AccessExclusiveLock, false))
 		return false;
-	if (!read_row(name, definition))
-	{
-		definition->implicit = true;
-		insert_row(definition);
-	}
+	read_or_insert_row(definition);
 	return true;
 }
 
 /*
  * The cache
  */
-
-static void
-create_cache(void)
-{
-	HASHCTL		control = {
-		.keysize = COSID_MAX_NAME + 1,
-		.entrysize = sizeof(CosidDefinition),
-	};
-
-	cache = hash_create("cosid generators", 16, &control, HASH_ELEM | HASH_STRINGS);
-	CacheRegisterRelcacheCallback(invalidate_cache, (Datum) 0);
-}
 
 /*
  * Put a definition into the cache.  `read_at` is the generation before its row
@@ -632,7 +653,7 @@ define_on_first_use(const char *name, int length)
 
 	cosid_definition_default(&definition, name, length);
 	if (!cosid_auto_create)
-		no_such_generator(definition.name, true);
+		cosid_definition_missing(ERROR, definition.name);
 	check_may_define(definition.name);
 	pinned = pin(&definition);
 	return remember(&definition, pinned, read_at);
@@ -662,6 +683,38 @@ cosid_definition_mint(const char *name, int length)
 	return entry;
 }
 
+/*
+ * See to it that a generator is defined, for something that will draw from it
+ * later, and stays so until that has committed: whoever drops it meanwhile waits
+ * and sees the user then.  False if there is none and cosid.auto_create is off.
+ * Errors: 22023 for what can't be a name, 42501 without the right to define it.
+ */
+bool
+cosid_definition_declare(const char *name, int length)
+{
+	Oid			table = find_table();
+	CosidDefinition definition;
+	CosidDefinition existing;
+
+	cosid_definition_default(&definition, name, length);
+	if (strcmp(definition.name, COSID_SHARE_NAME) == 0)
+		return true;
+	if (read_row(definition.name, &existing))
+	{
+		lock_name(table, definition.name, AccessShareLock, true);
+		if (read_row(definition.name, &existing))
+			return true;
+		/* Dropped just now.  Two who hold it could not both go on below. */
+		unlock_name(table, definition.name, AccessShareLock);
+	}
+	if (!cosid_auto_create)
+		return false;
+	check_may_define(definition.name);
+	lock_name(table, definition.name, AccessExclusiveLock, true);
+	read_or_insert_row(&definition);
+	return true;
+}
+
 /* The definition that a row has, of whoever may call us.  42704 without one. */
 const CosidDefinition *
 cosid_definition_read(const char *name, int length)
@@ -671,7 +724,7 @@ cosid_definition_read(const char *name, int length)
 	if (entry == NULL || !entry->pinned)
 		entry = load(name, length);
 	if (entry == NULL)
-		no_such_generator(pnstrdup(name, length), true);
+		cosid_definition_missing(ERROR, pnstrdup(name, length));
 	return entry;
 }
 
@@ -695,7 +748,7 @@ cosid_definition_create(const NullableDatum *arguments, bool safe_javascript)
 		(definition.zone[0] == '\0' || pg_tzset(definition.zone) == NULL))
 		bad_parameter("zone", definition.zone, "It must be the name of a time zone.");
 
-	lock_name(find_table(), definition.name, true);
+	lock_name(find_table(), definition.name, AccessExclusiveLock, true);
 	other_layout = cosid_preloaded() &&
 		cosid_slot_other_layout(definition.utf8_name, &definition.layout);
 	if (read_row(definition.name, &existing))
@@ -714,9 +767,38 @@ cosid_definition_create(const NullableDatum *arguments, bool safe_javascript)
 	insert_row(&definition);
 }
 
+/* Refuse to drop what column defaults, domains' defaults or triggers use. */
+static void
+check_unused(const char *name)
+{
+	List	   *users = cosid_default_users(name);
+	StringInfoData detail;
+	ListCell   *cell;
+
+	if (users == NIL)
+		return;
+	initStringInfo(&detail);
+	foreach(cell, users)
+	{
+		if (foreach_current_index(cell) == MAX_SHOWN_USERS)
+		{
+			appendStringInfo(&detail, "\nand %d others",
+							 list_length(users) - MAX_SHOWN_USERS);
+			break;
+		}
+		appendStringInfo(&detail, "%s%s draws from it", detail.len == 0 ? "" : "\n",
+						 (char *) lfirst(cell));
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+			 errmsg("cannot drop generator \"%s\" because it is still in use", name),
+			 errdetail_internal("%s", detail.data),
+			 errhint("Drop these defaults or triggers first, or use cosid_detach.")));
+}
+
 /*
- * Drop a generator's definition.  42704 without one, 2BP01 while a column
- * default or a domain's uses it.
+ * Drop a generator's definition.  42704 without one, 2BP01 while something draws
+ * from it.
  */
 void
 cosid_definition_drop(const char *name, int length)
@@ -725,24 +807,18 @@ cosid_definition_drop(const char *name, int length)
 	Oid			table = find_table();
 	Oid			types[1] = {TEXTOID};
 	Datum		values[1];
-	char	   *user;
 
 	set_name(&probe, name, length);
-	lock_name(table, probe.name, true);
-	user = cosid_default_user(probe.name);
-	if (user != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
-				 errmsg("cannot drop generator \"%s\" because it is still in use",
-						probe.name),
-				 errdetail("The default of %s uses it.", user),
-				 errhint("Drop the default first.")));
+	lock_name(table, probe.name, AccessExclusiveLock, true);
+	check_unused(probe.name);
 	values[0] = CStringGetTextDatum(probe.name);
 	if (execute_as_owner(table,
 						 psprintf("DELETE FROM %s WHERE name OPERATOR(pg_catalog.=) $1",
 								  cosid_table_name(table)),
 						 1, types, values, NULL) == 0)
-		no_such_generator(probe.name, false);
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("generator \"%s\" does not exist", probe.name)));
 }
 
 /*
@@ -793,7 +869,7 @@ cosid_generator_insert(PG_FUNCTION_ARGS)
 						 RelationGetDescr(table), &isnull);
 	implicit = !isnull && DatumGetBool(value);
 
-	lock_name(RelationGetRelid(table), name, true);
+	lock_name(RelationGetRelid(table), name, AccessExclusiveLock, true);
 	existing = find_row(table, name);
 	if (!HeapTupleIsValid(existing))
 		return PointerGetDatum(trigger->tg_trigtuple);

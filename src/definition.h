@@ -58,7 +58,7 @@ typedef struct CosidDefinition
 	bool		clock_sync;		/* wait for a clock that is a little behind */
 	CosidConverter converter;	/* for cosid_next_string and the like */
 	char		zone[COSID_MAX_ZONE + 1];	/* empty: the session's */
-	bool		implicit;		/* defined on first use */
+	bool		implicit;		/* defined on first use, or for a default */
 
 	/* The cache's, see definition.c. */
 	bool		pinned;			/* there is a row (or it is the share one) */
@@ -72,6 +72,8 @@ typedef struct CosidDefinition
 
 extern CosidDefinition *cosid_definition_mint(const char *name, int length);
 extern const CosidDefinition *cosid_definition_read(const char *name, int length);
+extern void cosid_definition_missing(int elevel, const char *name);
+extern bool cosid_definition_declare(const char *name, int length);
 extern void cosid_definition_default(CosidDefinition *definition,
 									 const char *name, int length);
 extern void cosid_definition_create(const NullableDatum *arguments,

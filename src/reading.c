@@ -488,7 +488,5 @@ cosid_last_id(PG_FUNCTION_ARGS)
 	const CosidLayout *layout = &definition_argument(fcinfo, &otherwise)->layout;
 	int64		timestamp = tick_of(PG_GETARG_TIMESTAMPTZ(0), layout);
 
-	PG_RETURN_INT64(cosid_pack(layout,
-							   cosid_cursor(layout, timestamp, cosid_max_sequence(layout)),
-							   cosid_max_machine_id(layout)));
+	PG_RETURN_INT64(cosid_last_of_tick(layout, timestamp));
 }

@@ -35,10 +35,18 @@ int			cosid_clock_backwards_action = COSID_ACTION_ERROR;
 
 int			cosid_wait_timeout = 5 * 1000;
 bool		cosid_auto_create = true;
+int			cosid_column_default = COSID_COLUMN_DEFAULT_OFF;
 
 static const struct config_enum_entry clock_backwards_actions[] = {
 	{"error", COSID_ACTION_ERROR, false},
 	{"reclaim", COSID_ACTION_RECLAIM, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry column_defaults[] = {
+	{"off", COSID_COLUMN_DEFAULT_OFF, false},
+	{"primary_key", COSID_COLUMN_DEFAULT_PRIMARY_KEY, false},
+	{"serial", COSID_COLUMN_DEFAULT_SERIAL, false},
 	{NULL, 0, false}
 };
 
@@ -185,6 +193,14 @@ cosid_settings_define(bool preloaded)
 							 NULL,
 							 &cosid_auto_create, true,
 							 PGC_SUSET, 0,
+							 NULL, NULL, NULL);
+	DefineCustomEnumVariable("cosid.column_default",
+							 "Gives new bigint primary keys an ID as their default.",
+							 "\"primary_key\" means those without a default, \"serial\" also "
+							 "those that are serial or identity columns.",
+							 &cosid_column_default, COSID_COLUMN_DEFAULT_OFF,
+							 column_defaults,
+							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 
 	if (preloaded)

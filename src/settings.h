@@ -24,6 +24,14 @@ typedef enum CosidClockBackwardsAction
 	COSID_ACTION_RECLAIM		/* go on with another machine id */
 } CosidClockBackwardsAction;
 
+/* Which primary keys get a default that they do not ask for, see key.h. */
+typedef enum CosidColumnDefault
+{
+	COSID_COLUMN_DEFAULT_OFF,
+	COSID_COLUMN_DEFAULT_PRIMARY_KEY,	/* those without a default */
+	COSID_COLUMN_DEFAULT_SERIAL /* those with a sequence of their own, too */
+} CosidColumnDefault;
+
 /* at server start */
 extern char *cosid_namespace;
 extern char *cosid_database;
@@ -44,6 +52,7 @@ extern int	cosid_clock_backwards_action;	/* a CosidClockBackwardsAction */
 /* in a session */
 extern int	cosid_wait_timeout;
 extern bool cosid_auto_create;
+extern int	cosid_column_default;	/* a CosidColumnDefault */
 
 extern void cosid_settings_define(bool preloaded);
 extern bool cosid_namespace_valid(const char *name, int max_length);

@@ -120,6 +120,15 @@ cosid_pack(const CosidLayout *layout, uint64_t cursor, int64_t machine_id)
 						(uint64_t) machine_id) << layout->sequence_bit) | sequence);
 }
 
+/* The greatest ID that any machine can give out in a tick. */
+int64_t
+cosid_last_of_tick(const CosidLayout *layout, int64_t timestamp)
+{
+	return cosid_pack(layout,
+					  cosid_cursor(layout, timestamp, cosid_max_sequence(layout)),
+					  cosid_max_machine_id(layout));
+}
+
 /* The parts of an ID; false when it is no ID of this layout. */
 bool
 cosid_unpack(const CosidLayout *layout, int64_t id, CosidParts *parts)

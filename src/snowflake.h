@@ -153,6 +153,7 @@ extern CosidStep cosid_step(const CosidLayout *layout, int64_t reset_threshold,
 							uint64_t *next);
 extern int64_t cosid_pack(const CosidLayout *layout, uint64_t cursor,
 						  int64_t machine_id);
+extern int64_t cosid_last_of_tick(const CosidLayout *layout, int64_t timestamp);
 extern bool cosid_unpack(const CosidLayout *layout, int64_t id,
 						 CosidParts *parts);
 

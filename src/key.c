@@ -1,0 +1,525 @@
+/*-------------------------------------------------------------------------
+ *
+ * key.c
+ *		cosid.column_default: primary keys that get a default which they do not
+ *		ask for.
+ *
+ * A statement that defines a table's primary key together with its columns is
+ * changed before it runs, so that no sequence is made, and the rows that a table
+ * has already get an ID each.  A key over columns that the statement does not
+ * define (ADD PRIMARY KEY, LIKE, typed tables) is seen to when it is there.
+ *
+ * Copyright (c) 2026, the cosid authors
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/parsenodes.h"
+#include "parser/parse_type.h"
+#include "parser/parser.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/syscache.h"
+
+#include "attach.h"
+#include "catalog.h"
+#include "key.h"
+#include "settings.h"
+
+/* Where the values of a column come from that an INSERT leaves out. */
+typedef enum Source
+{
+	SOURCE_NONE,
+	SOURCE_SEQUENCE,			/* its own: serial or identity */
+	SOURCE_OTHER
+} Source;
+
+/* A column of a primary key. */
+typedef struct KeyColumn
+{
+	const char *name;
+	int			width;			/* bytes, of an integer; else 0 */
+	bool		foreign;		/* refers to another table's key */
+	Source		source;
+} KeyColumn;
+
+/*
+ * Which one gets the default
+ */
+
+static void
+notice_narrow(const char *table, const KeyColumn *column)
+{
+	ereport(NOTICE,
+			(errmsg("primary key column \"%s\" of table \"%s\" is left without cosid_next as its default",
+					column->name, table),
+			 errdetail("An ID has 8 bytes, the column has %d.", column->width),
+			 errhint("Declare it as bigint.")));
+}
+
+static void
+notice_ambiguous(const char *table)
+{
+	ereport(NOTICE,
+			(errmsg("the primary key of table \"%s\" is left without cosid_next as its default",
+					table),
+			 errdetail("More than one of its columns could have it."),
+			 errhint("Declare the column's default.")));
+}
+
+/*
+ * The column of a primary key (KeyColumn *) that is to draw from a generator;
+ * NULL if none is.  It must be the only one that can.  A foreign key's values
+ * come from elsewhere.
+ */
+static const KeyColumn *
+choose(const char *table, List *columns)
+{
+	const KeyColumn *empty = NULL;
+	const KeyColumn *sequence = NULL;
+	int			nempty = 0;
+	int			nsequence = 0;
+	ListCell   *cell;
+
+	foreach(cell, columns)
+	{
+		const KeyColumn *column = lfirst(cell);
+		bool		served = column->source == SOURCE_OTHER ||
+			(column->source == SOURCE_SEQUENCE &&
+			 cosid_column_default != COSID_COLUMN_DEFAULT_SERIAL);
+
+		if (column->width == 0 || column->foreign)
+			continue;
+		if (column->width < (int) sizeof(int64))
+		{
+			if (list_length(columns) == 1 && !served)
+				notice_narrow(table, column);
+			continue;
+		}
+		if (served)
+			return NULL;
+		if (column->source == SOURCE_SEQUENCE)
+		{
+			sequence = column;
+			nsequence++;
+		}
+		else
+		{
+			empty = column;
+			nempty++;
+		}
+	}
+	if (nsequence > 0)
+		return nsequence == 1 ? sequence : NULL;
+	if (nempty > 1)
+		notice_ambiguous(table);
+	return nempty == 1 ? empty : NULL;
+}
+
+/* Bytes of an integer type or a domain over one; 0 for other types. */
+static int
+integer_width(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case INT8OID:
+			return 8;
+		case INT4OID:
+			return 4;
+		case INT2OID:
+			return 2;
+		default:
+			return 0;
+	}
+}
+
+/*
+ * In a statement, as the parser leaves it
+ */
+
+/* What a statement defines of a table: its columns and constraints. */
+typedef struct Elements
+{
+	List	   *columns;		/* ColumnDef * */
+	bool		has_key;		/* a primary key */
+	List	   *key;			/* String *: the names of its columns */
+	List	   *foreign;		/* String *: names of foreign keys' columns */
+} Elements;
+
+static void
+add_constraint(Elements *elements, const Constraint *constraint)
+{
+	if (constraint->contype == CONSTR_PRIMARY)
+	{
+		elements->has_key = true;
+		elements->key = constraint->keys;	/* none with USING INDEX */
+	}
+	else if (constraint->contype == CONSTR_FOREIGN)
+		elements->foreign = list_concat_copy(elements->foreign, constraint->fk_attrs);
+}
+
+/* Add a column or a table's constraint; others don't matter. */
+static void
+add_element(Elements *elements, Node *node)
+{
+	ListCell   *cell;
+
+	if (node == NULL)
+		return;
+	if (IsA(node, Constraint))
+		add_constraint(elements, (Constraint *) node);
+	if (!IsA(node, ColumnDef))
+		return;
+
+	elements->columns = lappend(elements->columns, node);
+	foreach(cell, ((ColumnDef *) node)->constraints)
+	{
+		Constraint *constraint = lfirst_node(Constraint, cell);
+		List	   *name = list_make1(makeString(((ColumnDef *) node)->colname));
+
+		if (constraint->contype == CONSTR_PRIMARY)
+		{
+			elements->has_key = true;
+			elements->key = name;
+		}
+		else if (constraint->contype == CONSTR_FOREIGN)
+			elements->foreign = list_concat(name, elements->foreign);
+	}
+}
+
+/* The elements of a statement, and its table; false for other statements. */
+static bool
+statement_elements(Node *statement, Elements *elements, RangeVar **table)
+{
+	ListCell   *cell;
+
+	if (IsA(statement, CreateStmt))
+	{
+		CreateStmt *create = (CreateStmt *) statement;
+
+		*table = create->relation;
+
+		/* Nothing may come of it; or a default may be inherited. */
+		if (create->inhRelations != NIL ||
+			(create->if_not_exists &&
+			 OidIsValid(RangeVarGetRelid(create->relation, NoLock, true))))
+			return false;
+		foreach(cell, create->tableElts)
+			add_element(elements, lfirst(cell));
+		foreach(cell, create->constraints)
+			add_element(elements, lfirst(cell));
+		return true;
+	}
+	if (IsA(statement, AlterTableStmt))
+	{
+		*table = ((AlterTableStmt *) statement)->relation;
+		foreach(cell, ((AlterTableStmt *) statement)->cmds)
+		{
+			AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
+
+			if (command->subtype == AT_AddColumn || command->subtype == AT_AddConstraint)
+				add_element(elements, command->def);
+		}
+		return true;
+	}
+	return false;
+}
+
+/* Whether a list of names has one. */
+static bool
+has_name(List *names, const char *name)
+{
+	return list_member(names, makeString(unconstify(char *, name)));
+}
+
+/* The width that one of the pseudo-types of serial columns stands for, or 0. */
+static int
+serial_width(const TypeName *type)
+{
+	static const struct
+	{
+		const char *name;
+		int			width;
+	}			serials[] = {
+		{"bigserial", 8}, {"serial8", 8}, {"serial", 4}, {"serial4", 4},
+		{"smallserial", 2}, {"serial2", 2}
+	};
+
+	if (list_length(type->names) != 1 || type->pct_type)
+		return 0;
+	for (int i = 0; i < (int) lengthof(serials); i++)
+	{
+		if (strcmp(strVal(linitial(type->names)), serials[i].name) == 0)
+			return serials[i].width;
+	}
+	return 0;
+}
+
+/* A column that a statement defines.  What is wrong with it is not said here. */
+static KeyColumn *
+defined_column(const ColumnDef *definition, List *foreign)
+{
+	KeyColumn  *column = palloc0(sizeof(KeyColumn));
+	Type		type;
+	ListCell   *cell;
+
+	column->name = definition->colname;
+	column->foreign = has_name(foreign, definition->colname);
+	column->source = definition->raw_default != NULL ? SOURCE_OTHER : SOURCE_NONE;
+	foreach(cell, definition->constraints)
+	{
+		switch (lfirst_node(Constraint, cell)->contype)
+		{
+			case CONSTR_DEFAULT:
+			case CONSTR_GENERATED:
+				column->source = SOURCE_OTHER;
+				break;
+			case CONSTR_IDENTITY:
+				column->source = SOURCE_SEQUENCE;
+				break;
+			default:
+				break;
+		}
+	}
+
+	column->width = serial_width(definition->typeName);
+	if (column->width != 0)
+	{
+		column->source = SOURCE_SEQUENCE;
+		return column;
+	}
+	type = LookupTypeName(NULL, definition->typeName, NULL, true);
+	if (type == NULL)
+		return column;
+	if (((Form_pg_type) GETSTRUCT(type))->typisdefined &&
+		definition->typeName->arrayBounds == NIL)
+	{
+		column->width = integer_width(typeTypeId(type));
+		if (get_typdefault(typeTypeId(type)) != NULL)
+			column->source = SOURCE_OTHER;
+	}
+	ReleaseSysCache(type);
+	return column;
+}
+
+/*
+ * The definition, among those of the statement, of the column that gets the
+ * default; NULL if none does.  `decided` is set if its whole primary key was there
+ * to see.
+ */
+static ColumnDef *
+choose_definition(const Elements *elements, const char *table, bool *decided)
+{
+	List	   *columns = NIL;
+	List	   *definitions = NIL;
+	const KeyColumn *chosen;
+	ListCell   *key;
+	ListCell   *cell;
+
+	foreach(key, elements->key)
+	{
+		ColumnDef  *definition = NULL;
+
+		foreach(cell, elements->columns)
+		{
+			if (strcmp(((ColumnDef *) lfirst(cell))->colname, strVal(lfirst(key))) == 0)
+				definition = lfirst(cell);
+		}
+		if (definition == NULL || definition->typeName == NULL)
+			return NULL;
+		definitions = lappend(definitions, definition);
+		columns = lappend(columns, defined_column(definition, elements->foreign));
+	}
+	*decided = columns != NIL;
+	chosen = choose(table, columns);
+	forboth(key, columns, cell, definitions)
+	{
+		if (lfirst(key) == chosen)
+			return lfirst(cell);
+	}
+	return NULL;
+}
+
+/* schema.cosid_next('name'::pg_catalog.text), as the parser would make it */
+static Node *
+make_call(const char *schema, const char *name)
+{
+	A_Const    *constant = makeNode(A_Const);
+	TypeCast   *cast = makeNode(TypeCast);
+
+	constant->val.sval = *makeString(pstrdup(name));
+	constant->location = -1;
+	cast->arg = (Node *) constant;
+	cast->typeName = SystemTypeName("text");
+	cast->location = -1;
+	return (Node *) makeFuncCall(list_make2(makeString(pstrdup(schema)),
+											makeString("cosid_next")),
+								 list_make1(cast), COERCE_EXPLICIT_CALL, -1);
+}
+
+/* Let a column draw from a generator, instead of what it draws from. */
+static void
+change_definition(ColumnDef *definition, const char *schema, const char *generator)
+{
+	Constraint *constraint = makeNode(Constraint);
+	ListCell   *cell;
+
+	foreach(cell, definition->constraints)
+	{
+		if (lfirst_node(Constraint, cell)->contype == CONSTR_IDENTITY)
+			definition->constraints = foreach_delete_current(definition->constraints, cell);
+	}
+	if (serial_width(definition->typeName) != 0)
+		definition->typeName = SystemTypeName("int8");
+
+	constraint->contype = CONSTR_DEFAULT;
+	constraint->location = -1;
+	constraint->raw_expr = make_call(schema, generator);
+	definition->constraints = lappend(definition->constraints, constraint);
+}
+
+/*
+ * A statement that is about to run: if it defines a primary key that gets a
+ * default, a copy of it which says so, else the statement itself.  `decided`:
+ * nothing is to be done when the key is there.
+ */
+PlannedStmt *
+cosid_key_rewrite(PlannedStmt *pstmt, bool *decided)
+{
+	PlannedStmt *copy;
+	Elements	elements = {.columns = NIL};
+	RangeVar   *table;
+	ColumnDef  *definition;
+	CosidExtension extension;
+
+	*decided = false;
+	if (!IsA(pstmt->utilityStmt, CreateStmt) && !IsA(pstmt->utilityStmt, AlterTableStmt))
+		return pstmt;
+	copy = copyObject(pstmt);
+	if (!statement_elements(copy->utilityStmt, &elements, &table))
+		return pstmt;
+	if (IsA(copy->utilityStmt, AlterTableStmt) && !elements.has_key)
+	{
+		*decided = true;		/* at most, one is made anew */
+		return pstmt;
+	}
+	definition = choose_definition(&elements, table->relname, decided);
+	if (definition == NULL)
+		return pstmt;
+	if (!cosid_extension_find(&extension))
+	{
+		ereport(NOTICE,
+				(errmsg("primary key column \"%s\" of table \"%s\" is left as it is",
+						definition->colname, table->relname),
+				 errdetail("\"%s\" is set, but extension cosid does not exist in this database.",
+						   "cosid.column_default")));
+		return pstmt;
+	}
+	change_definition(definition, get_namespace_name(extension.schema), table->relname);
+	return copy;
+}
+
+/*
+ * In the catalog
+ */
+
+static Source
+column_source(Relation table, Form_pg_attribute attribute)
+{
+	if (attribute->attidentity != '\0' ||
+		cosid_owned_sequences(RelationGetRelid(table), attribute->attnum) != NIL)
+		return SOURCE_SEQUENCE;
+	if (attribute->atthasdef || attribute->attgenerated != '\0' ||
+		get_typdefault(attribute->atttypid) != NULL)
+		return SOURCE_OTHER;
+	return SOURCE_NONE;
+}
+
+static bool
+is_foreign(Relation table, AttrNumber attnum)
+{
+	ListCell   *cell;
+
+	foreach(cell, RelationGetFKeyList(table))
+	{
+		ForeignKeyCacheInfo *foreign = lfirst(cell);
+
+		for (int i = 0; i < foreign->nkeys; i++)
+		{
+			if (foreign->conkey[i] == attnum)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The columns of a table's primary key. */
+static List *
+table_key(Relation table, const int16 *attnums, int nattnums)
+{
+	List	   *columns = NIL;
+
+	for (int i = 0; i < nattnums; i++)
+	{
+		Form_pg_attribute attribute =
+			TupleDescAttr(RelationGetDescr(table), attnums[i] - 1);
+		KeyColumn  *column = palloc(sizeof(KeyColumn));
+
+		column->name = NameStr(attribute->attname);
+		column->width = integer_width(attribute->atttypid);
+		column->foreign = is_foreign(table, attribute->attnum);
+		column->source = column_source(table, attribute);
+		columns = lappend(columns, column);
+	}
+	return columns;
+}
+
+/* A constraint that was created: if it is a primary key, see to its default. */
+void
+cosid_key_created(Oid constraint)
+{
+	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+	Form_pg_constraint form;
+	Oid			relid;
+	Relation	table;
+	bool		isnull;
+	ArrayType  *keys;
+	const KeyColumn *chosen = NULL;
+	AttrNumber	attnum = InvalidAttrNumber;
+	char	   *name;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	form = (Form_pg_constraint) GETSTRUCT(tuple);
+	if (form->contype != CONSTRAINT_PRIMARY)
+	{
+		ReleaseSysCache(tuple);
+		return;
+	}
+	keys = DatumGetArrayTypePCopy(SysCacheGetAttr(CONSTROID, tuple,
+												  Anum_pg_constraint_conkey, &isnull));
+	relid = form->conrelid;
+	ReleaseSysCache(tuple);
+	table = table_open(relid, NoLock);	/* which the statement has locked */
+
+	/* A partition's defaults are those of the table that it is a part of. */
+	name = pstrdup(RelationGetRelationName(table));
+	if (!table->rd_rel->relispartition)
+		chosen = choose(name, table_key(table, (int16 *) ARR_DATA_PTR(keys),
+										ARR_DIMS(keys)[0]));
+	if (chosen != NULL)
+		attnum = get_attnum(relid, chosen->name);
+	table_close(table, NoLock);
+	if (chosen != NULL)
+		cosid_attach_column(relid, attnum, name);
+}
