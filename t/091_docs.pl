@@ -1,6 +1,6 @@
-# The documentation does as it says: every example of doc/reading-ids.md gives
-# the output that stands beside it, its tables list the functions that there
-# are with their volatility, and the SQL of README.md runs.
+# The documentation does as it says: every example of the pages gives the
+# output that stands beside it, the table of doc/reading-ids.md lists the
+# functions that there are with their volatility, and the SQL of README.md runs.
 
 use strict;
 use warnings;
@@ -87,25 +87,34 @@ sub tidy
 }
 
 #
-# The page
+# The pages
 #
-my @examples = examples('doc/reading-ids.md');
-my @rows = grep { $_->{kind} eq 'row' } @examples;
-
-$node->safe_psql('postgres', 'CREATE DATABASE page');
-my $outputs = outputs('page', @examples);
-
-foreach my $example (@examples)
+sub check_page
 {
-	my $output = $outputs->{ $example->{line} } // '';
+	my ($page) = @_;
+	my @examples = examples("doc/$page.md");
+	my $database = $page =~ tr/-/_/r;
 
-	next if $example->{kind} eq 'block' && tidy($example->{expected}) eq '';
-	is(tidy($output), tidy($example->{expected}), "line $example->{line}: " . (split /\n/, $example->{sql})[-1]);
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	my $outputs = outputs($database, @examples);
+
+	foreach my $example (@examples)
+	{
+		my $output = $outputs->{ $example->{line} } // '';
+
+		next if $example->{kind} eq 'block' && tidy($example->{expected}) eq '';
+		is(tidy($output), tidy($example->{expected}),
+			"$page.md, line $example->{line}: " . (split /\n/, $example->{sql})[-1]);
+	}
+	return grep { $_->{kind} eq 'row' } @examples;
 }
+
+my @rows = check_page('reading-ids');
+check_page('adopting');
 
 # All that reading.c defines, and nothing else.
 my %defined = map { $_ => 1 } slurp_file("$root/src/reading.c") =~ /^PG_FUNCTION_INFO_V1\((\w+)\);/mg;
-my $catalog = $node->safe_psql('page', <<'SQL');
+my $catalog = $node->safe_psql('reading_ids', <<'SQL');
 SELECT prosrc, format('%s(%s) %s', proname, array_to_string(proargnames, ', '),
                       CASE provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END)
   FROM pg_proc WHERE probin LIKE '%cosid'
@@ -126,7 +135,11 @@ my @blocks = examples('README.md');
 cmp_ok(scalar(@blocks), '>=', 4, 'README.md has SQL');
 $node->safe_psql('postgres', 'CREATE DATABASE readme');
 outputs('readme', @blocks);
-like(slurp_file("$root/README.md"), qr{\(doc/reading-ids\.md\)}, 'README.md links the page');
+foreach my $page (map { s|.*/||r } glob "$root/doc/*.md")
+{
+	like(slurp_file("$root/README.md") . slurp_file("$root/doc/adopting.md"),
+		qr{\((?:doc/)?\Q$page\E\)}, "there is a link to $page");
+}
 
 $node->stop;
 done_testing();
