@@ -5,6 +5,7 @@
 #   make check-unit          and run them
 #   make clock               build the wall clock that some of t/*.pl set
 #   make disk                build the slow disk that t/023_storage.pl uses
+#   make fleet               build the simulated fleet of servers
 #   make model               check the model of the grant with spin
 #   scripts/test.sh          every test there is, on a private server
 
@@ -49,4 +50,5 @@ $(OBJS): $(wildcard $(srcdir)/src/*.h)
 include $(srcdir)/test/unit/unit.mk
 include $(srcdir)/test/clock/clock.mk
 include $(srcdir)/test/disk/disk.mk
+include $(srcdir)/test/fleet/fleet.mk
 include $(srcdir)/spec/spec.mk
