@@ -1,0 +1,8 @@
+-- Sequelize 6.37.8
+-- Made in an empty database by: node sequelize.js sql
+
+CREATE TABLE IF NOT EXISTS "customers" ("id"  BIGSERIAL , "name" VARCHAR(255) NOT NULL, PRIMARY KEY ("id"));
+CREATE TABLE IF NOT EXISTS "tags" ("id"  SERIAL , "name" VARCHAR(255) NOT NULL, PRIMARY KEY ("id"));
+CREATE TABLE IF NOT EXISTS "orders" ("id"  BIGSERIAL , "item" VARCHAR(255) NOT NULL, "customerId" BIGINT NOT NULL REFERENCES "customers" ("id") ON DELETE NO ACTION ON UPDATE CASCADE, PRIMARY KEY ("id"));
+CREATE TABLE IF NOT EXISTS "order_tags" ("orderId" BIGINT  REFERENCES "orders" ("id") ON DELETE CASCADE ON UPDATE CASCADE, "tagId" INTEGER  REFERENCES "tags" ("id") ON DELETE CASCADE ON UPDATE CASCADE, PRIMARY KEY ("orderId","tagId"));
+CREATE TABLE IF NOT EXISTS "invoices" ("orderId" BIGINT  REFERENCES "orders" ("id") ON DELETE NO ACTION ON UPDATE CASCADE, PRIMARY KEY ("orderId"));
