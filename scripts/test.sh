@@ -151,11 +151,13 @@ tap() {
         files+=("t/$(basename "$name" .pl).pl")
     done
     mkdir -p "$work/tap"
-    # What t/030_javascript.pl needs; without it that test fails, no other does.
-    if [[ " ${files[*]} " == *javascript* ]]; then
-        run npm ci --prefix "$src/test/js" --ignore-scripts --no-audit --no-fund \
-            --no-update-notifier || true
-    fi
+    # What these tests need; without it they fail, no others do.
+    for name in 030_javascript:js 051_orm:orm; do
+        if [[ " ${files[*]} " == *" t/${name%:*}.pl "* ]]; then
+            run npm ci --prefix "$src/test/${name#*:}" --ignore-scripts --no-audit --no-fund \
+                --no-update-notifier || true
+        fi
+    done
     logged "$log" env PATH="$bin:$PATH" TESTDIR="$work/tap" PGPORT=65432 \
         PG_REGRESS="$pgxs_dir/src/test/regress/pg_regress" \
         prove --timer --jobs "${JOBS:-2}" -I "$pgxs_dir/src/test/perl" -I "$src" -I "$src/t" \
