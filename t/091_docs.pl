@@ -111,6 +111,7 @@ sub check_page
 
 my @rows = check_page('reading-ids');
 check_page('adopting');
+check_page('adopting-orms');
 
 # All that reading.c defines, and nothing else.
 my %defined = map { $_ => 1 } slurp_file("$root/src/reading.c") =~ /^PG_FUNCTION_INFO_V1\((\w+)\);/mg;
