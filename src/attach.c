@@ -398,6 +398,21 @@ cosid_attach_column(Oid table, AttrNumber attnum, const char *generator)
 	attach(&column, find_all_inheritors(table, AccessExclusiveLock, NULL), generator);
 }
 
+/* Take back the default of a column, if it draws from this generator. */
+void
+cosid_release_column(Oid table, AttrNumber attnum, const char *generator)
+{
+	CosidExtension extension = cosid_extension_get();
+	Column		column;
+
+	set_column(&column, table, attnum);
+	if (!draws_from(&extension, &column, generator))
+		return;
+	SPI_connect();
+	alter_table(&column, psprintf("ALTER COLUMN %s DROP DEFAULT", column.sql_name));
+	SPI_finish();
+}
+
 /* cosid_attach("table" regclass, "column" name, generator text) -> void */
 Datum
 cosid_attach(PG_FUNCTION_ARGS)

@@ -15,5 +15,6 @@
 
 extern List *cosid_owned_sequences(Oid table, AttrNumber attnum);
 extern void cosid_attach_column(Oid table, AttrNumber attnum, const char *generator);
+extern void cosid_release_column(Oid table, AttrNumber attnum, const char *generator);
 
 #endif							/* COSID_ATTACH_H */

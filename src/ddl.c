@@ -39,7 +39,10 @@
 #include "key.h"
 #include "settings.h"
 
-/* An object to look at; a column (table, attribute number) for its default. */
+/*
+ * An object to look at; a column (table, attribute number) for its default, a
+ * constraint and whether its table's primary key has been seen to.
+ */
 typedef struct Note
 {
 	Oid			class;
@@ -164,7 +167,7 @@ settle_note(const CosidExtension *extension, const Note *note)
 			declare_generators(extension, note->class, note->object);
 			break;
 		case ConstraintRelationId:
-			cosid_key_created(note->object);
+			cosid_key_created(note->object, note->sub != 0);
 			break;
 	}
 }
@@ -190,7 +193,7 @@ settle(Statement *statement, bool is_part)
 
 		CHECK_FOR_INTERRUPTS();
 		if (note->class == ConstraintRelationId && statement->key_decided)
-			continue;
+			note->sub = true;
 		if (is_part)
 			add_note(statement->outer, note->class, note->object, note->sub);
 		else

@@ -16,6 +16,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
@@ -484,42 +485,60 @@ table_key(Relation table, const int16 *attnums, int nattnums)
 	return columns;
 }
 
-/* A constraint that was created: if it is a primary key, see to its default. */
+/*
+ * A constraint that was created.  A primary key (unless that is `decided`): see to
+ * its default.  A foreign key: a column of the primary key that got its default
+ * before it was known to refer to another table gives it back; most frameworks
+ * declare references in statements of their own.
+ */
 void
-cosid_key_created(Oid constraint)
+cosid_key_created(Oid constraint, bool decided)
 {
 	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
 	Form_pg_constraint form;
+	char		type;
 	Oid			relid;
 	Relation	table;
 	bool		isnull;
-	ArrayType  *keys;
+	ArrayType  *array;
+	int16	   *attnums;
+	int			nattnums;
 	const KeyColumn *chosen = NULL;
-	AttrNumber	attnum = InvalidAttrNumber;
+	Bitmapset  *key = NULL;
 	char	   *name;
 
 	if (!HeapTupleIsValid(tuple))
 		return;
 	form = (Form_pg_constraint) GETSTRUCT(tuple);
-	if (form->contype != CONSTRAINT_PRIMARY)
+	type = form->contype;
+	if (type != CONSTRAINT_FOREIGN && (type != CONSTRAINT_PRIMARY || decided))
 	{
 		ReleaseSysCache(tuple);
 		return;
 	}
-	keys = DatumGetArrayTypePCopy(SysCacheGetAttr(CONSTROID, tuple,
-												  Anum_pg_constraint_conkey, &isnull));
+	array = DatumGetArrayTypePCopy(SysCacheGetAttr(CONSTROID, tuple,
+												   Anum_pg_constraint_conkey, &isnull));
+	attnums = (int16 *) ARR_DATA_PTR(array);
+	nattnums = ARR_DIMS(array)[0];
 	relid = form->conrelid;
 	ReleaseSysCache(tuple);
 	table = table_open(relid, NoLock);	/* which the statement has locked */
 
 	/* A partition's defaults are those of the table that it is a part of. */
 	name = pstrdup(RelationGetRelationName(table));
-	if (!table->rd_rel->relispartition)
-		chosen = choose(name, table_key(table, (int16 *) ARR_DATA_PTR(keys),
-										ARR_DIMS(keys)[0]));
-	if (chosen != NULL)
-		attnum = get_attnum(relid, chosen->name);
+	if (table->rd_rel->relispartition)
+		nattnums = 0;
+	else if (type == CONSTRAINT_PRIMARY)
+		chosen = choose(name, table_key(table, attnums, nattnums));
+	else
+		key = RelationGetIndexAttrBitmap(table, INDEX_ATTR_BITMAP_PRIMARY_KEY);
 	table_close(table, NoLock);
+
 	if (chosen != NULL)
-		cosid_attach_column(relid, attnum, name);
+		cosid_attach_column(relid, get_attnum(relid, chosen->name), name);
+	for (int i = 0; i < nattnums; i++)
+	{
+		if (bms_is_member(attnums[i] - FirstLowInvalidHeapAttributeNumber, key))
+			cosid_release_column(relid, attnums[i], name);
+	}
 }

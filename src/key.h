@@ -14,6 +14,6 @@
 #include "nodes/plannodes.h"
 
 extern PlannedStmt *cosid_key_rewrite(PlannedStmt *pstmt, bool *decided);
-extern void cosid_key_created(Oid constraint);
+extern void cosid_key_created(Oid constraint, bool decided);
 
 #endif							/* COSID_KEY_H */
