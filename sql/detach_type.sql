@@ -1,0 +1,28 @@
+--
+-- cosid_detach of a column that can't be an identity: nothing of its owner's runs,
+-- such as a cast
+--
+CREATE EXTENSION cosid;
+CREATE ROLE regress_cosid_mallory;
+CREATE SCHEMA detach_m AUTHORIZATION regress_cosid_mallory;
+SELECT cosid_create('det_type');
+SET ROLE regress_cosid_mallory;
+CREATE TYPE detach_m.evil AS (x bigint);
+CREATE FUNCTION detach_m.evil_int8(detach_m.evil) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE NOTICE 'run by %', CASE WHEN current_user = 'regress_cosid_mallory' THEN 'its owner' ELSE 'another' END;
+    RETURN 5;
+END
+$$;
+CREATE CAST (detach_m.evil AS bigint) WITH FUNCTION detach_m.evil_int8(detach_m.evil);
+CREATE TABLE detach_m.det_t (id detach_m.evil DEFAULT ROW(cosid_next('det_type'))::detach_m.evil, t text DEFAULT cosid_next_string('det_type'));
+INSERT INTO detach_m.det_t DEFAULT VALUES;
+RESET ROLE;
+\set VERBOSITY sqlstate
+SELECT cosid_detach('detach_m.det_t', 'id');
+SELECT cosid_detach('detach_m.det_t', 't');
+\set VERBOSITY default
+SET client_min_messages = warning;
+DROP SCHEMA detach_m CASCADE;
+DROP EXTENSION cosid;
+DROP ROLE regress_cosid_mallory;
