@@ -177,6 +177,15 @@ $target->command_checks_all(
 is(state_of($target, 'off'), $state, 'auto_create off: all is as it was');
 check_inserts('auto_create off', $target, 'off');
 
+# The setting that gives keys a default does not disturb a restore.
+$target->safe_psql('postgres', <<'SQL');
+CREATE DATABASE hooked;
+ALTER DATABASE hooked SET cosid.column_default = primary_key;
+SQL
+$target->command_ok(
+	[ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $target->connstr('hooked'), '-f', "$dir/plain.sql" ],
+	'column_default on: restored');
+
 # By the database's owner, who is no superuser and can't create the extension
 $target->safe_psql('postgres', <<'SQL');
 CREATE ROLE tenant LOGIN;
