@@ -27,6 +27,8 @@ CREATE TABLE cd_domains (id cd_domain PRIMARY KEY);
 CREATE SCHEMA cds CREATE TABLE cd_inner (id bigint PRIMARY KEY) CREATE TABLE cd_bare (id bigint);
 CREATE TABLE IF NOT EXISTS cd_new (id bigint PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS cd_b (id bigint PRIMARY KEY);
+-- Where nothing comes of it, nothing is said of the key.
+CREATE TABLE IF NOT EXISTS cd_b (id int PRIMARY KEY);
 CREATE TABLE cd_deferred (id bigint, PRIMARY KEY (id) DEFERRABLE INITIALLY DEFERRED);
 SELECT * FROM column_default_seen;
 SELECT name, implicit FROM cosid_generator ORDER BY name COLLATE "C";
