@@ -186,8 +186,30 @@ drop_sequence(Oid sequence)
  */
 
 /*
+ * The column must be an integer, or of a domain over one, and have room for an ID:
+ * 42804 if not.  Of other types, anyone may have made what reads and casts them.
+ */
+static void
+check_type(const Column *column, bool narrow_ok)
+{
+	Oid			type = get_atttype(column->table, column->attnum);
+	Oid			base = getBaseType(type);
+	bool		is_narrow = base == INT4OID || base == INT2OID;
+
+	if (base == INT8OID || (is_narrow && narrow_ok))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("column \"%s\" of table \"%s\" is of type %s, but an ID is of type bigint",
+					column->name, column->table_name, format_type_be(type)),
+			 is_narrow ?
+			 errhint("Widen it, and the columns that refer to it, first: ALTER TABLE %s ALTER COLUMN %s TYPE bigint",
+					 column->sql_table, column->sql_name) : 0));
+}
+
+/*
  * Lock a table and all that inherit from it, and find the column.  The caller
- * must own it.  Errors: 42703, 42501, 42809 and 42804.
+ * must own it.  Errors: 42703, 42501 and 42809.
  */
 static List *
 open_column(Oid table, const char *name, Column *column)
@@ -241,24 +263,6 @@ open_column(Oid table, const char *name, Column *column)
 	return tree;
 }
 
-/* The column must have room for an ID: 42804 if not. */
-static void
-check_type(const Column *column)
-{
-	Oid			type = get_atttype(column->table, column->attnum);
-	Oid			base = getBaseType(type);
-
-	if (base == INT8OID)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("column \"%s\" of table \"%s\" is of type %s, but an ID is of type bigint",
-					column->name, column->table_name, format_type_be(type)),
-			 base == INT4OID || base == INT2OID ?
-			 errhint("Widen it, and the columns that refer to it, first: ALTER TABLE %s ALTER COLUMN %s TYPE bigint",
-					 column->sql_table, column->sql_name) : 0));
-}
-
 /* An ID's time in a layout, for messages. */
 static const char *
 id_time(const CosidLayout *layout, int64 id)
@@ -274,12 +278,12 @@ id_time(const CosidLayout *layout, int64 id)
 }
 
 /*
- * Refuse a column some of whose values the generator may give out one day.
- * Those up to the greatest ID of this tick are past, and so are those that no ID
- * of its layout reaches.
+ * If the generator may give out some of the column's values one day: which, for
+ * people; else NULL.  Those of this tick (which it waits for to end) and before are
+ * past, and so are those that no ID of its layout reaches.  SPI is connected.
  */
-static void
-check_values(const Column *column, const CosidDefinition *definition)
+static char *
+find_collision(const Column *column, const CosidDefinition *definition)
 {
 	const CosidLayout *layout = &definition->layout;
 	int64		timestamp = cosid_clock_now(layout->unit) - layout->epoch;
@@ -289,15 +293,18 @@ check_values(const Column *column, const CosidDefinition *definition)
 
 	if (timestamp >= 0)
 		past = cosid_last_of_tick(layout, Min(timestamp, cosid_max_timestamp(layout)));
-	if (!greatest_value(column, last, &greatest) || greatest <= past)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("existing values of column \"%s\" of table \"%s\" would collide with IDs to come",
-					column->name, column->table_name),
-			 errdetail("The values go up to " INT64_FORMAT ", which generator \"%s\" reaches at %s. IDs that it gives out now go up to " INT64_FORMAT ".",
-					   greatest, definition->name, id_time(layout, greatest), past),
-			 errhint("Use a generator whose IDs are greater: one with an earlier epoch or more bits for machine and sequence.")));
+	if (!greatest_value(column, last, &greatest))
+		return NULL;
+	if (greatest <= past)
+	{
+		/* In this very tick there may be more. */
+		if (timestamp >= 0 && timestamp <= cosid_max_timestamp(layout) &&
+			greatest >= cosid_pack(layout, cosid_cursor(layout, timestamp, 0), 0))
+			cosid_clock_wait((layout->epoch + timestamp + 1) * cosid_unit_ms(layout), 0);
+		return NULL;
+	}
+	return psprintf("The values go up to " INT64_FORMAT ", which generator \"%s\" reaches at %s. IDs that it gives out now go up to " INT64_FORMAT ".",
+					greatest, definition->name, id_time(layout, greatest), past);
 }
 
 /* Whether the column's default draws from a generator (whichever: name NULL). */
@@ -355,20 +362,17 @@ end_identity(Oid table, const char *name, List *sequences)
 	return list_concat(sequences, cosid_owned_sequences(table, attnum));
 }
 
-/* With the tree of tables locked, and all checked but the generator. */
+/*
+ * With the tree of tables locked and all checked: let the column draw from a
+ * generator.  SPI is connected.
+ */
 static void
-attach(const Column *column, List *tree, const char *generator)
+change_default(const Column *column, List *tree, const char *generator)
 {
 	CosidExtension extension = cosid_extension_get();
 	List	   *sequences = NIL;
 	ListCell   *cell;
 
-	if (!cosid_definition_declare(generator, (int) strlen(generator)))
-		cosid_definition_missing(ERROR, generator);
-	CommandCounterIncrement();
-
-	SPI_connect();
-	check_values(column, cosid_definition_read(generator, (int) strlen(generator)));
 	foreach(cell, tree)
 		sequences = end_identity(lfirst_oid(cell), column->name, sequences);
 	alter_table(column, psprintf("ALTER COLUMN %s SET DEFAULT %s.cosid_next(%s::pg_catalog.text)",
@@ -379,23 +383,40 @@ attach(const Column *column, List *tree, const char *generator)
 	check_changed(draws_from(&extension, column, generator), column);
 	foreach(cell, sequences)
 		drop_sequence(lfirst_oid(cell));
-	SPI_finish();
 }
 
 /*
  * Let a column of a table, which is locked and the current user's, draw from a
- * generator.  What it drew from before goes, as far as nothing else uses it.
- * Errors: those of cosid_definition_declare, 42704 for a generator that is not
- * defined while cosid.auto_create is off, 55000 if existing values are in the
- * way.
+ * generator, and let go what it drew from before, as far as nothing else uses it.
+ * Nobody has asked for just that: where it can't be, there is a NOTICE, and all
+ * stays as it is.  42501 without the right to define the generator, though, as
+ * for any default.
  */
 void
 cosid_attach_column(Oid table, AttrNumber attnum, const char *generator)
 {
+	int			length = (int) strlen(generator);
+	List	   *tree = find_all_inheritors(table, AccessExclusiveLock, NULL);
 	Column		column;
+	char	   *reason;
 
 	set_column(&column, table, attnum);
-	attach(&column, find_all_inheritors(table, AccessExclusiveLock, NULL), generator);
+	SPI_connect();
+	if (cosid_definition_declare(generator, length))
+	{
+		CommandCounterIncrement();
+		reason = find_collision(&column, cosid_definition_read(generator, length));
+	}
+	else
+		reason = psprintf("Generator \"%s\" does not exist.", generator);
+	if (reason == NULL)
+		change_default(&column, tree, generator);
+	else
+		ereport(NOTICE,
+				(errmsg("column \"%s\" of table \"%s\" is left without cosid_next as its default",
+						column.name, column.table_name),
+				 errdetail_internal("%s", reason)));
+	SPI_finish();
 }
 
 /* Take back the default of a column, if it draws from this generator. */
@@ -417,12 +438,29 @@ cosid_release_column(Oid table, AttrNumber attnum, const char *generator)
 Datum
 cosid_attach(PG_FUNCTION_ARGS)
 {
+	char	   *generator = text_to_cstring(PG_GETARG_TEXT_PP(2));
+	int			length = (int) strlen(generator);
 	Column		column;
 	List	   *tree;
+	char	   *collision;
 
 	tree = open_column(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), &column);
-	check_type(&column);
-	attach(&column, tree, text_to_cstring(PG_GETARG_TEXT_PP(2)));
+	check_type(&column, false);
+	if (!cosid_definition_declare(generator, length))
+		cosid_definition_missing(ERROR, generator, NULL);
+	CommandCounterIncrement();
+
+	SPI_connect();
+	collision = find_collision(&column, cosid_definition_read(generator, length));
+	if (collision != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("existing values of column \"%s\" of table \"%s\" would collide with IDs to come",
+						column.name, column.table_name),
+				 errdetail_internal("%s", collision),
+				 errhint("Use a generator whose IDs are greater: one with an earlier epoch or more bits for machine and sequence.")));
+	change_default(&column, tree, generator);
+	SPI_finish();
 	PG_RETURN_VOID();
 }
 
@@ -439,6 +477,7 @@ cosid_detach(PG_FUNCTION_ARGS)
 	int64		greatest = 0;
 
 	(void) open_column(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), &column);
+	check_type(&column, true);
 	if (!draws_from(&extension, &column, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -140,7 +140,7 @@ declare_generators(const CosidExtension *extension, Oid class, Oid object)
 
 		/* Only a warning: a dump's definitions come after its tables. */
 		if (!cosid_definition_declare(name, (int) strlen(name)))
-			cosid_definition_missing(WARNING, name);
+			cosid_definition_missing(WARNING, name, callback.arg);
 	}
 	error_context_stack = callback.previous;
 }

@@ -113,13 +113,17 @@ bad_number(const char *parameter, int64 value, int64 from, int64 to)
 					   from, to)));
 }
 
-/* Say that a generator is wanted that is not defined: 42704. */
+/*
+ * Say that a generator is wanted that is not defined: 42704.  `user`, if there is
+ * one, draws from it.
+ */
 void
-cosid_definition_missing(int elevel, const char *name)
+cosid_definition_missing(int elevel, const char *name, const char *user)
 {
 	ereport(elevel,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("generator \"%s\" does not exist", name),
+			 user != NULL ? errdetail("The %s draws from it.", user) : 0,
 			 errhint("Create it with cosid_create(%s).", quote_literal_cstr(name))));
 }
 
@@ -653,7 +657,7 @@ define_on_first_use(const char *name, int length)
 
 	cosid_definition_default(&definition, name, length);
 	if (!cosid_auto_create)
-		cosid_definition_missing(ERROR, definition.name);
+		cosid_definition_missing(ERROR, definition.name, NULL);
 	check_may_define(definition.name);
 	pinned = pin(&definition);
 	return remember(&definition, pinned, read_at);
@@ -724,7 +728,7 @@ cosid_definition_read(const char *name, int length)
 	if (entry == NULL || !entry->pinned)
 		entry = load(name, length);
 	if (entry == NULL)
-		cosid_definition_missing(ERROR, pnstrdup(name, length));
+		cosid_definition_missing(ERROR, pnstrdup(name, length), NULL);
 	return entry;
 }
 

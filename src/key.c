@@ -266,44 +266,64 @@ serial_width(const TypeName *type)
 	return 0;
 }
 
-/* A column that a statement defines.  What is wrong with it is not said here. */
-static KeyColumn *
-defined_column(const ColumnDef *definition, List *foreign)
+/* Where a column's values come from, as far as its constraints say. */
+static Source
+defined_source(const ColumnDef *definition)
 {
-	KeyColumn  *column = palloc0(sizeof(KeyColumn));
-	Type		type;
+	bool		is_serial = serial_width(definition->typeName) != 0;
+	int			sequences = is_serial ? 1 : 0;
+	bool		is_other = definition->raw_default != NULL;
+	bool		is_null = false;
 	ListCell   *cell;
 
-	column->name = definition->colname;
-	column->foreign = has_name(foreign, definition->colname);
-	column->source = definition->raw_default != NULL ? SOURCE_OTHER : SOURCE_NONE;
 	foreach(cell, definition->constraints)
 	{
 		switch (lfirst_node(Constraint, cell)->contype)
 		{
 			case CONSTR_DEFAULT:
 			case CONSTR_GENERATED:
-				column->source = SOURCE_OTHER;
+				is_other = true;
 				break;
 			case CONSTR_IDENTITY:
-				column->source = SOURCE_SEQUENCE;
+				sequences++;
+				break;
+			case CONSTR_NULL:
+				is_null = true;
 				break;
 			default:
 				break;
 		}
 	}
 
-	column->width = serial_width(definition->typeName);
-	if (column->width != 0)
-	{
-		column->source = SOURCE_SEQUENCE;
+	/* Too much of it is wrong, which PostgreSQL says. */
+	if (is_other || sequences > 1 || (is_null && sequences > 0))
+		return SOURCE_OTHER;
+	return sequences > 0 ? SOURCE_SEQUENCE : SOURCE_NONE;
+}
+
+/* A column that a statement defines. */
+static KeyColumn *
+defined_column(const ColumnDef *definition, List *foreign)
+{
+	const TypeName *type_name = definition->typeName;
+	KeyColumn  *column = palloc0(sizeof(KeyColumn));
+	Type		type;
+
+	column->name = definition->colname;
+	column->foreign = has_name(foreign, definition->colname);
+	column->source = defined_source(definition);
+	column->width = 0;
+	if (type_name->arrayBounds != NIL || type_name->setof || type_name->typmods != NIL)
 		return column;
-	}
-	type = LookupTypeName(NULL, definition->typeName, NULL, true);
+	column->width = serial_width(type_name);
+	if (column->width != 0)
+		return column;
+
+	/* If there is no such type, PostgreSQL says so. */
+	type = LookupTypeName(NULL, type_name, NULL, true);
 	if (type == NULL)
 		return column;
-	if (((Form_pg_type) GETSTRUCT(type))->typisdefined &&
-		definition->typeName->arrayBounds == NIL)
+	if (((Form_pg_type) GETSTRUCT(type))->typisdefined)
 	{
 		column->width = integer_width(typeTypeId(type));
 		if (get_typdefault(typeTypeId(type)) != NULL)
