@@ -30,12 +30,17 @@ OBJS = \
 	src/radix.o \
 	src/reading.o \
 	src/registry.o \
+	src/registry_local.o \
+	src/registry_remote.o \
 	src/settings.o \
 	src/slot.o \
 	src/snowflake.o \
 	src/views.o \
 	src/worker.o
 PGFILEDESC = "cosid - distributed snowflake IDs"
+
+PG_CPPFLAGS = -I$(libpq_srcdir)
+SHLIB_LINK_INTERNAL = $(libpq)
 
 EXTENSION = cosid
 DATA = cosid--1.0.sql

@@ -14,7 +14,8 @@
 pg_major=15 # Debian 12's
 pg_system_bin=/usr/lib/postgresql/$pg_major/bin
 
-build_packages=("postgresql-$pg_major" "postgresql-server-dev-$pg_major" gcc libc6-dev make)
+build_packages=("postgresql-$pg_major" "postgresql-server-dev-$pg_major" libpq-dev gcc
+    libc6-dev make)
 
 die() {
     echo "$(basename -- "$0"): $*" >&2

@@ -23,6 +23,7 @@ SET cosid.safe_guard_duration = '1min';
 SET cosid.watermark_lead = '1min';
 SET cosid.clock_backwards_spin_threshold = 2;
 SET cosid.clock_backwards_broken_threshold = 2;
+SET cosid.registry = 'host=other';
 SET cosid.namespace = 'other';
 SET cosid.database = 'other';
 SET cosid.instance_id = 'other';

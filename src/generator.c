@@ -192,12 +192,12 @@ wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 
 	if (state->grant_deadline == 0)
 	{
-		if (RecoveryInProgress())
+		if (RecoveryInProgress() && !cosid_registry_is_remote())
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("cannot give out IDs during recovery"),
 					 errdetail("The registry of machine ids is in this server's own database.")));
-		if (outcome == COSID_MINT_NO_GRANT)
+		if (outcome == COSID_MINT_NO_GRANT && !cosid_registry_is_remote())
 			check_own_extension(lease);
 		count_wait(slot, state, COSID_WAIT_GRANT);
 		state->grant_deadline = now + cosid_wait_timeout;

@@ -71,9 +71,9 @@ cosid_own_instance_id(void)
 }
 
 /*
- * This server's identity, COSID_IDENTITY_SIZE bytes.  Not during recovery: the
- * timeline is the one being written (the control file's lags behind after a
- * promotion).
+ * This server's identity, COSID_IDENTITY_SIZE bytes.  The timeline is the one
+ * being written (the control file's lags behind after a promotion).  During
+ * recovery none is: 0, whichever its primary is at.
  */
 void
 cosid_own_identity(char *identity)
@@ -91,7 +91,8 @@ cosid_own_identity(char *identity)
 	length = snprintf(text, sizeof(text),
 					  "%s\n" UINT64_FORMAT "\n%u\n%s\n%s\n%d\n%s\n" UINT64_FORMAT "\n" UINT64_FORMAT,
 					  cosid_own_instance_id(), GetSystemIdentifier(),
-					  GetWALInsertionTimeLine(), host, boot, PostPortNumber,
+					  RecoveryInProgress() ? 0 : GetWALInsertionTimeLine(),
+					  host, boot, PostPortNumber,
 					  DataDir, (uint64) data.st_dev, (uint64) data.st_ino);
 	length = Min(length, (int) sizeof(text) - 1);
 	snprintf(identity, COSID_IDENTITY_SIZE, "%016llx%016llx",

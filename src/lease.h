@@ -26,6 +26,7 @@
 #include "settings.h"
 
 #define COSID_MAX_ERROR		512 /* bytes of a kept error message */
+#define COSID_MAX_REGISTRY_NAME	NAMEDATALEN
 
 typedef enum CosidLeaseState
 {
@@ -51,7 +52,7 @@ typedef struct CosidLeaseStatus
 	int64		floor;			/* the grant's, Unix ms */
 	int64		watermark;		/* last one confirmed by the registry, Unix ms */
 	char		instance_id[COSID_MAX_INSTANCE_ID + 1];
-	char		registry[NAMEDATALEN];	/* which one: its database's name */
+	char		registry[COSID_MAX_REGISTRY_NAME];	/* which one: registry.c */
 	TimestampTz claimed_at;
 	TimestampTz guarded_at;
 	bool		full;			/* the last claim found no machine id free */

@@ -15,6 +15,8 @@
  *   that shows less was rolled back (a failover that lost commits): no match.
  * - Guard only raises the watermark.  Revert alone may lower it, to what the
  *   holder's cursors reached.
+ * - A watermark is on disk before anyone hears of it, whatever the caller's
+ *   synchronous_commit is (ForceSyncCommit): it must outlive a crash.
  *
  * The rules of who may take which row are in the fragments of SQL below, once,
  * for choosing and for the second look at the locked row.
@@ -384,6 +386,7 @@ cosid_machine_claim(const CosidExtension *extension, const CosidClaim *claim,
 	bool		done;
 
 	memset(claimed, 0, sizeof(CosidClaimed));
+	ForceSyncCommit();
 	SPI_connect();
 	state.table_oid = cosid_table_oid(extension, "cosid_machine");
 	state.table = cosid_table_name(state.table_oid);
@@ -444,6 +447,7 @@ cosid_machine_guard(const CosidExtension *extension, const CosidHolding *holding
 	Oid			table = cosid_table_oid(extension, "cosid_machine");
 	bool		held;
 
+	ForceSyncCommit();
 	SPI_connect();
 	holding_values(holding, values);
 	values[5] = Int64GetDatum(Max(server_now + lead, cosid_clock_now_ms()));

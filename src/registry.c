@@ -1,13 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * registry.c
- *		The worker's way to the registry, which is the server's own: the
- *		extension's tables in cosid.database, reached through SPI.
+ *		The worker's way to the registry: which one it is, and what all have in
+ *		common.
  *
- * The worker is superuser in a database that others can write to.  So it takes
- * nothing from there on trust: settings that ALTER DATABASE or ALTER ROLE could
- * have changed are overridden, tables are found as members of the extension
- * (catalog.c), and all statements run as a security-restricted operation.
+ * The registry is the server's own (registry_local.c), or another server's when
+ * cosid.registry has a connection string (registry_remote.c).
+ *
+ * A worker that uses its own is connected to a database for as long as it lives.
+ * So the way from one registry to another leads through a new worker, unless
+ * both are elsewhere.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -15,237 +17,92 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "access/xact.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_database.h"
-#include "executor/spi.h"
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "postmaster/bgworker.h"
-#include "postmaster/interrupt.h"
-#include "storage/latch.h"
-#include "utils/guc.h"
-#include "utils/memutils.h"
-#include "utils/snapmgr.h"
-#include "utils/syscache.h"
-#include "utils/timeout.h"
-
 #include "clock.h"
 #include "identity.h"
-#include "registry.h"
+#include "registry_ways.h"
 #include "settings.h"
 
-/* How long a call may take, and wait for one lock. */
-#define CALL_TIMEOUT_MS		5000
-#define LOCK_TIMEOUT		"1s"
-
-typedef struct RegistryCall RegistryCall;
-
-/* What a call does inside of its transaction. */
-typedef CosidRegistryStatus (*RegistryWork) (RegistryCall *call,
-											 const CosidExtension *extension);
-
-struct RegistryCall
-{
-	RegistryWork work;
-	bool		create;			/* create the extension if it is absent */
-	bool		closing;		/* gives a lease back: commit here only, and let
-								 * no shutdown cut it short */
-	int			timeout_ms;
-
-	/* arguments and results of the three calls */
-	const CosidClaim *claim;
-	CosidClaimed *claimed;
-	const CosidHolding *holding;
-	int64		lead;
-	int64		watermark;
-};
-
-volatile sig_atomic_t cosid_registry_cancellable = false;
-
-/* Which registry a lease is of. */
-const char *
-cosid_registry_name(void)
-{
-	return cosid_database;
-}
+/* The registry in use, which a reload does not change by itself. */
+static bool remote = false;
+static char registry_name[COSID_MAX_REGISTRY_NAME];
 
 /*
- * Whoever owns a database can drop its schemas, and with them the extension and
- * all watermarks.
+ * What a lease's status calls the registry that the settings name.  A grant is
+ * gone on with only where this is the same; but should two registries have one
+ * name, the token in the row still tells them apart.
+ *
+ * For one elsewhere it's made from where it is: its host, port and database, or
+ * the service that says so.  (What it says of itself, its system identifier,
+ * would be known only once it answers.)
  */
 static void
-warn_of_owner(void)
+name_registry(char *name)
 {
-	HeapTuple	tuple;
-
-	StartTransactionCommand();
-	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
-	if (HeapTupleIsValid(tuple))
-	{
-		if (!superuser_arg(((Form_pg_database) GETSTRUCT(tuple))->datdba))
-			ereport(WARNING,
-					(errmsg("database \"%s\", which has the registry of machine ids, is not owned by a superuser",
-							cosid_database),
-					 errhint("Its owner can drop the registry. Set \"cosid.database\" to a database of a superuser's.")));
-		ReleaseSysCache(tuple);
-	}
-	CommitTransactionCommand();
+	if (cosid_registry_is_remote())
+		snprintf(name, COSID_MAX_REGISTRY_NAME, "cosid.registry %016llx",
+				 (unsigned long long) cosid_remote_mark(cosid_registry));
+	else
+		strlcpy(name, cosid_database, COSID_MAX_REGISTRY_NAME);
 }
 
-/* For the worker, once: connect to the registry's database. */
+/* For the worker, once: take up the registry that the settings name. */
 void
 cosid_registry_connect(void)
 {
-	static const char *const overrides[][2] = {
-		{"role", "none"},
-		{"search_path", "pg_catalog, pg_temp"},
-		{"default_transaction_isolation", "read committed"},
-		{"default_transaction_read_only", "off"},
-		{"default_transaction_deferrable", "off"},
-		{"default_tablespace", ""},
-		{"default_table_access_method", "heap"},
-		{"session_replication_role", "origin"},
-		{"statement_timeout", "0"},
-		{"transaction_timeout", "0"},
-		{"lock_timeout", LOCK_TIMEOUT},
-		{"idle_in_transaction_session_timeout", "0"},
-		{"exit_on_error", "off"},
-	};
-	BackgroundWorkerInitializeConnection(cosid_database, NULL, 0);
-
-	for (int i = 0; i < (int) lengthof(overrides); i++)
+	remote = cosid_registry_is_remote();
+	name_registry(registry_name);
+	if (remote)
 	{
-		/* transaction_timeout is not in every version */
-		if (GetConfigOption(overrides[i][0], true, false) != NULL)
-			SetConfigOption(overrides[i][0], overrides[i][1],
-							PGC_SUSET, PGC_S_OVERRIDE);
+		cosid_remote_connect();
+		cosid_remote_use(cosid_registry);
 	}
-	warn_of_owner();
-}
-
-/* Create the extension in the registry's database: no user has to. */
-static void
-create_extension(void)
-{
-	const char *schema = "public";
-
-	SPI_connect();
-	if (!OidIsValid(get_namespace_oid(schema, true)))
-	{
-		schema = "cosid";
-		SPI_execute("CREATE SCHEMA IF NOT EXISTS cosid", false, 0);
-	}
-	SPI_execute(psprintf("CREATE EXTENSION cosid SCHEMA %s", schema), false, 0);
-	SPI_finish();
-	CommandCounterIncrement();
-}
-
-static CosidRegistryStatus
-run_transaction(RegistryCall *call)
-{
-	CosidRegistryStatus status;
-	CosidExtension extension;
-	bool		created = false;
-	Oid			user;
-	int			context;
-
-	SetCurrentStatementStartTimestamp();
-	StartTransactionCommand();
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(user, context | SECURITY_RESTRICTED_OPERATION);
-	enable_timeout_after(STATEMENT_TIMEOUT, call->timeout_ms);
-	PushActiveSnapshot(GetTransactionSnapshot());
-
-	/*
-	 * Never less than a flush, for this transaction: the watermark must outlive
-	 * a crash.
-	 */
-	if (call->closing || synchronous_commit < SYNCHRONOUS_COMMIT_LOCAL_FLUSH)
-		(void) set_config_option("synchronous_commit", "local", PGC_USERSET,
-								 PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
-
-	if (!cosid_extension_find(&extension) && call->create)
-	{
-		create_extension();
-		created = true;
-	}
-	if (cosid_extension_find(&extension))
-		status = call->work(call, &extension);
 	else
-		status = COSID_REGISTRY_ABSENT;
-
-	PopActiveSnapshot();
-	SetUserIdAndSecContext(user, context);
-
-	/*
-	 * The timeout bounds a wait for a synchronous standby too: it ends with a
-	 * warning, and the commit stands.  The watermark then is durable here, and
-	 * comes to a standby before any row whose ID needed it.
-	 */
-	CommitTransactionCommand();
-	disable_timeout(STATEMENT_TIMEOUT, false);
-
-	if (created)
-		ereport(LOG,
-				(errmsg("created extension cosid in database \"%s\"",
-						cosid_database)));
-	return status;
+		cosid_local_connect();
 }
 
-/* Run a call in a transaction of its own; see registry.h for what it promises. */
-static CosidRegistryStatus
-run_call(RegistryCall *call, CosidRegistryError *error)
+/*
+ * After a reload: whether the settings still name the registry in use.  If they
+ * do, it is gone on with by what they now say of the way there.
+ */
+bool
+cosid_registry_same(void)
 {
-	MemoryContext context = CurrentMemoryContext;
-	CosidRegistryStatus status;
+	char		name[COSID_MAX_REGISTRY_NAME];
 
-	error->message[0] = '\0';
-	cosid_registry_cancellable = !call->closing;
-	if (cosid_registry_cancellable && ShutdownRequestPending)
-		QueryCancelPending = InterruptPending = true;	/* SIGTERM was before that */
-	PG_TRY();
-	{
-		status = run_transaction(call);
-	}
-	PG_CATCH();
-	{
-		ErrorData  *edata;
-
-		MemoryContextSwitchTo(context);
-		edata = CopyErrorData();
-		FlushErrorState();
-		disable_timeout(STATEMENT_TIMEOUT, false);
-		AbortCurrentTransaction();
-		MemoryContextSwitchTo(context);
-		strlcpy(error->message, edata->message, sizeof(error->message));
-		FreeErrorData(edata);
-		status = COSID_REGISTRY_FAILED;
-	}
-	PG_END_TRY();
-	cosid_registry_cancellable = false;
-
-	/* A cancel that came too late is not meant for the next call. */
-	QueryCancelPending = false;
-
-	/*
-	 * The call's own waits (for a lock, a standby) reset the latch.  Whatever it
-	 * was set for meanwhile, an interrupt or a backend's wish, must not wait
-	 * until the worker wakes up again.
-	 */
-	SetLatch(MyLatch);
-
-	/* Lets autovacuum know of the rows that we update. */
-	pgstat_report_stat(true);
-	return status;
+	name_registry(name);
+	if (remote != cosid_registry_is_remote() || strcmp(name, registry_name) != 0)
+		return false;
+	if (remote)
+		cosid_remote_use(cosid_registry);
+	return true;
 }
 
-static CosidRegistryStatus
-work_claim(RegistryCall *call, const CosidExtension *extension)
+/*
+ * Leave the registry in use, whose leases have been given back, for the one that
+ * the settings name.  False: that takes a new worker.
+ */
+bool
+cosid_registry_change(void)
 {
-	cosid_machine_claim(extension, call->claim, call->claimed);
-	return COSID_REGISTRY_OK;
+	if (!remote || !cosid_registry_is_remote())
+		return false;
+	name_registry(registry_name);
+	cosid_remote_use(cosid_registry);
+	return true;
+}
+
+/* Which registry a lease is of, if it is the one in use. */
+const char *
+cosid_registry_name(void)
+{
+	return registry_name;
+}
+
+/* Whether the registry in use can be used while this server is in recovery. */
+bool
+cosid_registry_serves_standby(void)
+{
+	return remote;
 }
 
 /*
@@ -266,34 +123,16 @@ cosid_registry_claim(CosidLease *lease, bool create, int64 lead,
 		.stable = cosid_stable,
 		.fixed_machine_id = COSID_NO_MACHINE_ID,
 		.avoid_machine_id = avoid,
-		.local = true,
+		.local = !remote,
 		.server_now = cosid_clock_now_ms(),
 		.lead = lead,
 		.safe_guard = cosid_safe_guard_duration,
 		.least_floor = least_floor,
 	};
-	RegistryCall call = {
-		.work = work_claim,
-		.create = create,
-		.timeout_ms = CALL_TIMEOUT_MS,
-		.claim = &claim,
-		.claimed = claimed,
-	};
 
 	cosid_own_identity(identity);
-	return run_call(&call, error);
-}
-
-static CosidRegistryStatus
-work_guard(RegistryCall *call, const CosidExtension *extension)
-{
-	char		identity[COSID_IDENTITY_SIZE];
-
-	cosid_own_identity(identity);
-	return cosid_machine_guard(extension, call->holding, identity,
-							   cosid_clock_now_ms(), call->lead,
-							   &call->watermark) ?
-		COSID_REGISTRY_OK : COSID_REGISTRY_LOST;
+	return remote ? cosid_remote_claim(&claim, claimed, error) :
+		cosid_local_claim(&claim, create, claimed, error);
 }
 
 /* Extend a lease to `lead` ms ahead; COSID_REGISTRY_OK: to `watermark`. */
@@ -301,40 +140,23 @@ CosidRegistryStatus
 cosid_registry_guard(const CosidHolding *holding, int64 lead, int64 *watermark,
 					 CosidRegistryError *error)
 {
-	RegistryCall call = {
-		.work = work_guard,
-		.lead = lead,
-		.timeout_ms = CALL_TIMEOUT_MS,
-		.holding = holding,
-	};
-	CosidRegistryStatus status = run_call(&call, error);
+	char		identity[COSID_IDENTITY_SIZE];
 
-	*watermark = call.watermark;
-	return status;
-}
-
-static CosidRegistryStatus
-work_revert(RegistryCall *call, const CosidExtension *extension)
-{
-	return cosid_machine_revert(extension, call->holding, call->watermark) ?
-		COSID_REGISTRY_OK : COSID_REGISTRY_LOST;
+	cosid_own_identity(identity);
+	return remote ?
+		cosid_remote_guard(holding, identity, lead, watermark, error) :
+		cosid_local_guard(holding, identity, lead, watermark, error);
 }
 
 /*
- * Give a lease back, leaving `watermark`.  Durable here is enough: where it is
- * lost, the row merely keeps a higher watermark.
+ * Give a lease back, leaving `watermark`.  Durable in the registry's own server
+ * is enough: where it is lost, the row merely keeps a higher watermark.
  */
 CosidRegistryStatus
 cosid_registry_revert(const CosidHolding *holding, int64 watermark,
 					  int timeout_ms, CosidRegistryError *error)
 {
-	RegistryCall call = {
-		.work = work_revert,
-		.closing = true,
-		.timeout_ms = timeout_ms,
-		.holding = holding,
-		.watermark = watermark,
-	};
-
-	return run_call(&call, error);
+	return remote ?
+		cosid_remote_revert(holding, watermark, timeout_ms, error) :
+		cosid_local_revert(holding, watermark, timeout_ms, error);
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * registry.h
- *		The worker's way to the registry.
+ *		The worker's way to the registry, wherever that is.
  *
  * Each call is a transaction of its own, bounded in time.  It reports errors
  * by status and message and never raises one, and what it returns has been
@@ -33,11 +33,18 @@ typedef struct CosidRegistryError
 	char		message[COSID_MAX_ERROR];
 } CosidRegistryError;
 
-/* A call is under way that SIGTERM is to cancel. */
+/*
+ * A call is under way in this server's own database that SIGTERM is to cancel.
+ * (One to another server looks at ShutdownRequestPending whenever its latch is
+ * set.)
+ */
 extern volatile sig_atomic_t cosid_registry_cancellable;
 
 extern void cosid_registry_connect(void);
+extern bool cosid_registry_same(void);
+extern bool cosid_registry_change(void);
 extern const char *cosid_registry_name(void);
+extern bool cosid_registry_serves_standby(void);
 extern CosidRegistryStatus cosid_registry_claim(CosidLease *lease, bool create,
 												int64 lead, int64 least_floor,
 												int avoid,

@@ -11,6 +11,7 @@
 
 #include <limits.h>
 
+#include "libpq-fe.h"
 #include "utils/guc.h"
 
 #include "settings.h"
@@ -26,6 +27,7 @@ bool		cosid_worker = true;
 int			cosid_max_generators = 1024;
 int			cosid_max_namespaces = 64;
 
+char	   *cosid_registry = "";
 int			cosid_guard_interval = 60 * 1000;
 int			cosid_safe_guard_duration = 5 * 60 * 1000;
 int			cosid_watermark_lead = 10 * 1000;
@@ -89,6 +91,51 @@ check_instance_id(char **newval, void **extra pg_attribute_unused(),
 	return false;
 }
 
+/*
+ * A connection string that libpq can read and that holds no secret: PostgreSQL
+ * logs the new value of each setting that a reload has changed, and a role may
+ * see it that has pg_read_all_settings.  Our message must not show the value.
+ */
+static bool
+check_registry(char **newval, void **extra pg_attribute_unused(),
+			   GucSource source pg_attribute_unused())
+{
+	PQconninfoOption *options;
+	bool		secret = false;
+
+	if ((*newval)[0] == '\0')
+		return true;
+	options = PQconninfoParse(*newval, NULL);
+	if (options == NULL)
+	{
+		GUC_check_errcode(ERRCODE_INVALID_PARAMETER_VALUE);
+		GUC_check_errmsg("invalid value for parameter \"cosid.registry\"");
+		GUC_check_errdetail("It is not a valid connection string.");
+		return false;
+	}
+	for (PQconninfoOption *option = options; option->keyword != NULL; option++)
+	{
+		/* libpq marks what is to be entered without being seen. */
+		if (option->val != NULL && option->val[0] != '\0' && option->dispchar[0] == '*')
+			secret = true;
+	}
+	PQconninfoFree(options);
+	if (!secret)
+		return true;
+	GUC_check_errcode(ERRCODE_INVALID_PARAMETER_VALUE);
+	GUC_check_errmsg("invalid value for parameter \"cosid.registry\"");
+	GUC_check_errdetail("It has a password, which the server would write to its log.");
+	GUC_check_errhint("Keep it in a password file (\"passfile\"), in a service file (\"service\"), or use a certificate.");
+	return false;
+}
+
+/* Whether the settings name a registry elsewhere. */
+bool
+cosid_registry_is_remote(void)
+{
+	return cosid_registry[0] != '\0';
+}
+
 /* The settings that exist only when the library is preloaded. */
 static void
 define_postmaster_settings(void)
@@ -144,6 +191,12 @@ cosid_settings_define(bool preloaded)
 	if (preloaded)
 		define_postmaster_settings();
 
+	DefineCustomStringVariable("cosid.registry",
+							   "Connects to the registry of machine ids in another server.",
+							   "Empty means the server's own registry.",
+							   &cosid_registry, "",
+							   PGC_SIGHUP, GUC_SUPERUSER_ONLY,
+							   check_registry, NULL, NULL);
 	DefineCustomIntVariable("cosid.guard_interval",
 							"Time between heartbeats of an idle lease.",
 							"At most half of cosid.safe_guard_duration is used.",

@@ -42,6 +42,7 @@ extern int	cosid_max_generators;
 extern int	cosid_max_namespaces;
 
 /* on reload */
+extern char *cosid_registry;	/* conninfo; empty: the server's own */
 extern int	cosid_guard_interval;
 extern int	cosid_safe_guard_duration;
 extern int	cosid_watermark_lead;
@@ -55,6 +56,7 @@ extern bool cosid_auto_create;
 extern int	cosid_column_default;	/* a CosidColumnDefault */
 
 extern void cosid_settings_define(bool preloaded);
+extern bool cosid_registry_is_remote(void);
 extern bool cosid_namespace_valid(const char *name, int max_length);
 
 #endif							/* COSID_SETTINGS_H */

@@ -25,10 +25,12 @@
  * worker tries again with growing pauses, says so once in the log, and keeps
  * the message where callers that wait in vain find it.
  *
- * The worker connects to the registry's database from consistency on, and waits
- * there while the server is in recovery.  When its own error or an
- * administrator ends it, the next one finds the grants in shared memory and
- * goes on with them.  It always exits with 1, so that it is started again.
+ * The worker runs from consistency on.  With the server's own registry it waits
+ * while the server is in recovery; with one elsewhere it does not, so that a
+ * standby mints, too.  When its own error or an administrator ends it, the next
+ * one finds the grants in shared memory and goes on with them.  When a reload
+ * names another registry, all leases are given back in the old one first.  It
+ * always exits with 1, so that it is started again.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -37,6 +39,7 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
@@ -56,7 +59,11 @@
 #include "slot.h"
 #include "worker.h"
 
-/* Pauses between attempts after an error double from the first to the last. */
+/*
+ * Pauses between attempts after an error double from the first to the last.  Up
+ * to half of one is left out at random, so that a fleet does not come all at once
+ * when its registry is back.
+ */
 #define FIRST_RETRY_MS			100
 #define LAST_RETRY_MS			2000
 
@@ -96,7 +103,7 @@ typedef struct LeaseControl
 
 static LeaseControl *controls;
 
-/* How long the last claim or extension took, ms. */
+/* How long the last claim or extension that was answered took, ms. */
 static int64 call_ms = 0;
 
 /* SIGTERM: also ends a call that waits for something. */
@@ -166,7 +173,8 @@ note_failure(CosidLease *lease, LeaseControl *control, const char *message)
 						lease->namespace, message)));
 	control->retry_ms = control->retry_ms == 0 ? FIRST_RETRY_MS :
 		Min(control->retry_ms * 2, LAST_RETRY_MS);
-	control->next_try = cosid_clock_monotonic_ms() + control->retry_ms;
+	control->next_try = cosid_clock_monotonic_ms() + control->retry_ms -
+		(int64) (control->retry_ms / 2 * pg_prng_double(&pg_global_prng_state));
 	cosid_lease_error(lease, message);
 }
 
@@ -302,10 +310,10 @@ claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 	result = cosid_registry_claim(lease, control->wanted, current_lead(),
 								  Max(cosid_slot_largest_ms(lease), cosid_clock_now_ms()),
 								  control->avoid, &claimed, &error);
-	note_call(began);
 	switch (result)
 	{
 		case COSID_REGISTRY_OK:
+			note_call(began);
 			break;
 		case COSID_REGISTRY_ABSENT:
 			/* Nobody needs it yet: made when a backend does. */
@@ -353,10 +361,10 @@ extend(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 	int64		watermark;
 
 	result = cosid_registry_guard(&holding, current_lead(), &watermark, &error);
-	note_call(began);
 	switch (result)
 	{
 		case COSID_REGISTRY_OK:
+			note_call(began);
 			status->watermark = watermark;
 			status->guarded_at = GetCurrentTimestamp();
 			status->failing = false;
@@ -565,6 +573,28 @@ release_all(void)
 	}
 }
 
+/*
+ * Do what new settings ask for.  For another registry: give all leases back in
+ * the old one, then claim anew in that.  What can't be given back is abandoned
+ * there; its watermark stays above all that was given out.
+ */
+static void
+reload(void)
+{
+	ConfigReloadPending = false;
+	ProcessConfigFile(PGC_SIGHUP);
+	if (cosid_registry_same())
+		return;
+	ereport(LOG,
+			(errmsg("cosid goes on with another registry")));
+	release_all();
+	if (!cosid_registry_change())
+		proc_exit(1);
+
+	/* Nothing that this worker remembers of a lease is true in the new one. */
+	memset(controls, 0, sizeof(LeaseControl) * cosid_max_namespaces);
+}
+
 /* Sleep until the latch is set or ms have passed; -1: no limit. */
 static void
 sleep_ms(long ms)
@@ -623,11 +653,9 @@ cosid_worker_main(Datum main_arg pg_attribute_unused())
 
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
-		{
-			ConfigReloadPending = false;
-			ProcessConfigFile(PGC_SIGHUP);
-		}
-		timeout = RecoveryInProgress() ? RECOVERY_POLL_MS : tend_all();
+			reload();
+		timeout = RecoveryInProgress() && !cosid_registry_serves_standby() ?
+			RECOVERY_POLL_MS : tend_all();
 		if (!ShutdownRequestPending)
 			sleep_ms(timeout);
 	}

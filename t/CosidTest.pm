@@ -7,6 +7,7 @@ use strict;
 use warnings;
 
 use Exporter qw(import);
+use File::Basename qw(basename);
 use POSIX qw(:sys_wait_h);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -184,7 +185,8 @@ sub wait_until
 	return 1;
 }
 
-# The worker that has reached its database, if need be another than $not.
+# The worker that has reached its database, if it needs one; if need be another
+# than $not.
 sub worker_pid
 {
 	my ($node, $not) = @_;
@@ -194,7 +196,8 @@ sub worker_pid
 		sub {
 			$pid = $node->safe_psql('postgres',
 				    "SELECT pid FROM pg_stat_activity"
-				  . " WHERE backend_type = 'cosid worker' AND datname IS NOT NULL");
+				  . " WHERE backend_type = 'cosid worker' AND (datname IS NOT NULL"
+				  . " OR current_setting('cosid.registry') <> '')");
 			return $pid ne '' && $pid ne ($not // '');
 		}) or die "no worker runs";
 	return $pid;
@@ -248,8 +251,9 @@ my $clients = 0;
 sub start_client
 {
 	my ($node, $database, $sql) = @_;
+	# Tests that run at the same time share the directory.
 	my $file = "$PostgreSQL::Test::Utils::tmp_check/"
-	  . $node->name . '_client_' . $clients++;
+	  . basename($0, '.pl') . '_' . $node->name . '_client_' . $clients++;
 	my $client = {
 		file => "$file.ids",
 		errors => "$file.err",
