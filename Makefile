@@ -6,6 +6,7 @@
 #   make clock               build the wall clock that some of t/*.pl set
 #   make disk                build the slow disk that t/023_storage.pl uses
 #   make fleet               build the simulated fleet of servers
+#   make host                build the host name that t/043_distributors.pl sets
 #   make model               check the model of the grant with spin
 #   scripts/test.sh          every test there is, on a private server
 
@@ -19,6 +20,7 @@ OBJS = \
 	src/ddl.o \
 	src/default.o \
 	src/definition.o \
+	src/distributor.o \
 	src/fill.o \
 	src/friendly.o \
 	src/functions.o \
@@ -56,4 +58,5 @@ include $(srcdir)/test/unit/unit.mk
 include $(srcdir)/test/clock/clock.mk
 include $(srcdir)/test/disk/disk.mk
 include $(srcdir)/test/fleet/fleet.mk
+include $(srcdir)/test/host/host.mk
 include $(srcdir)/spec/spec.mk

@@ -80,7 +80,7 @@ sum_of() { # SED-EXPRESSION LOG: the sum of the numbers that it prints
 
 build() {
     header "build (-Wall -Wextra)"
-    local log=$work/build.log status=0 warnings targets=(all unit clock disk fleet install)
+    local log=$work/build.log status=0 warnings targets=(all unit clock disk fleet host install)
     [ "$only" != unit ] || targets=(unit)
     private_install "$prefix"
     run "${pgxs[@]}" -j "$(nproc)" "${targets[@]}" DESTDIR="$prefix" >"$log" 2>&1 || status=$?

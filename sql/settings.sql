@@ -26,6 +26,8 @@ SET cosid.clock_backwards_broken_threshold = 2;
 SET cosid.registry = 'host=other';
 SET cosid.namespace = 'other';
 SET cosid.database = 'other';
+SET cosid.distributor = 'manual';
+SET cosid.machine_id = 1;
 SET cosid.instance_id = 'other';
 SET cosid.stable = on;
 SET cosid.worker = off;

@@ -21,6 +21,7 @@
 
 #include "catalog.h"
 #include "ddl.h"
+#include "distributor.h"
 #include "lease.h"
 #include "settings.h"
 #include "slot.h"
@@ -70,6 +71,9 @@ _PG_init(void)
 	cosid_ddl_init();
 
 	/* pg_upgrade's servers must not claim anything. */
-	if (cosid_worker && !IsBinaryUpgrade)
+	if (IsBinaryUpgrade)
+		return;
+	cosid_distributor_init();
+	if (cosid_worker)
 		cosid_worker_register();
 }

@@ -24,6 +24,7 @@
 #include "catalog.h"
 #include "clock.h"
 #include "definition.h"
+#include "distributor.h"
 #include "errors.h"
 #include "generator.h"
 #include "grant.h"
@@ -140,6 +141,13 @@ raise_no_grant(CosidLease *lease, CosidMintStatus outcome, const CosidMint *mint
 {
 	CosidLeaseStatus status;
 
+	if (!cosid_lease_fits(lease, cosid_fixed_machine_id()))
+		ereport(ERROR,
+				(errcode(ERRCODE_COSID_MACHINE_ID_OVERFLOW),
+				 errmsg("machine id overflow: machine id %d does not fit into the %d machine bits of namespace \"%s\"",
+						cosid_fixed_machine_id(), lease->machine_bit, lease->namespace),
+				 errdetail("This server's machine id is fixed by the setting \"cosid.distributor\"."),
+				 errhint("Use a layout with more machine bits, or another distributor.")));
 	cosid_lease_read(lease, &status);
 	if (status.full && outcome == COSID_MINT_NO_GRANT)
 		ereport(ERROR,
@@ -196,7 +204,8 @@ wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("cannot give out IDs during recovery"),
-					 errdetail("The registry of machine ids is in this server's own database.")));
+					 errdetail("The registry of machine ids is in this server's own database."),
+					 errhint("A standby mints with a registry in another server, set by \"cosid.registry\".")));
 		if (outcome == COSID_MINT_NO_GRANT && !cosid_registry_is_remote())
 			check_own_extension(lease);
 		count_wait(slot, state, COSID_WAIT_GRANT);
@@ -288,7 +297,9 @@ wait_or_fail(const CosidDefinition *definition, WaitState *state,
 		case COSID_MINT_NO_GRANT:
 		case COSID_MINT_FLOOR:
 		case COSID_MINT_LIMIT:
-			if (!wait_for_grant(slot, state, outcome, mint))
+			/* In vain, if the one machine id that we may have is too large. */
+			if (!cosid_lease_fits(slot->lease, cosid_fixed_machine_id()) ||
+				!wait_for_grant(slot, state, outcome, mint))
 				raise_no_grant(slot->lease, outcome, mint);
 			break;
 	}

@@ -30,14 +30,13 @@
 #include "identity.h"
 #include "settings.h"
 
-#define MAX_HOST_NAME	256
-
-static void
-host_name(char *name)
+/* The host's name, COSID_MAX_HOST_NAME bytes. */
+void
+cosid_host_name(char *name)
 {
-	if (gethostname(name, MAX_HOST_NAME) != 0)
-		strlcpy(name, "localhost", MAX_HOST_NAME);
-	name[MAX_HOST_NAME - 1] = '\0';
+	if (gethostname(name, COSID_MAX_HOST_NAME) != 0)
+		strlcpy(name, "localhost", COSID_MAX_HOST_NAME);
+	name[COSID_MAX_HOST_NAME - 1] = '\0';
 }
 
 /* The kernel's, different on each host and after each boot; empty if unknown. */
@@ -59,11 +58,11 @@ const char *
 cosid_own_instance_id(void)
 {
 	static char instance_id[COSID_MAX_INSTANCE_ID + 1];
-	char		host[MAX_HOST_NAME];
+	char		host[COSID_MAX_HOST_NAME];
 
 	if (cosid_instance_id[0] != '\0')
 		return cosid_instance_id;
-	host_name(host);
+	cosid_host_name(host);
 	/* Leaves room for the port, which tells servers of one host apart. */
 	snprintf(instance_id, sizeof(instance_id), "%.*s:%d",
 			 COSID_MAX_INSTANCE_ID - 6, host, PostPortNumber);
@@ -78,13 +77,13 @@ cosid_own_instance_id(void)
 void
 cosid_own_identity(char *identity)
 {
-	char		host[MAX_HOST_NAME];
-	char		text[MAXPGPATH + 2 * MAX_HOST_NAME + 256];
+	char		host[COSID_MAX_HOST_NAME];
+	char		text[MAXPGPATH + 2 * COSID_MAX_HOST_NAME + 256];
 	struct stat data;
 	char		boot[64];
 	int			length;
 
-	host_name(host);
+	cosid_host_name(host);
 	boot_id(boot, sizeof(boot));
 	if (stat(DataDir, &data) != 0)
 		memset(&data, 0, sizeof(data));

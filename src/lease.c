@@ -183,6 +183,13 @@ cosid_lease_get(const char *namespace, int machine_bit)
 	return lease;
 }
 
+/* Whether a machine id is one that the lease could be of; -1: any would do. */
+bool
+cosid_lease_fits(const CosidLease *lease, int machine_id)
+{
+	return machine_id < (INT64CONST(1) << lease->machine_bit);
+}
+
 /* Ask the worker for something. */
 void
 cosid_lease_want(CosidLease *lease, CosidWish wish)

@@ -103,6 +103,7 @@ extern LWLock *cosid_lock(void);
 extern int	cosid_lease_count(void);
 extern CosidLease *cosid_lease_at(int index);
 extern CosidLease *cosid_lease_get(const char *namespace, int machine_bit);
+extern bool cosid_lease_fits(const CosidLease *lease, int machine_id);
 extern void cosid_lease_want(CosidLease *lease, CosidWish wish);
 extern uint32 cosid_lease_take_wanted(CosidLease *lease);
 extern void cosid_lease_read(CosidLease *lease, CosidLeaseStatus *status);

@@ -18,6 +18,7 @@
 #include "postgres.h"
 
 #include "clock.h"
+#include "distributor.h"
 #include "identity.h"
 #include "registry_ways.h"
 #include "settings.h"
@@ -121,7 +122,7 @@ cosid_registry_claim(CosidLease *lease, bool create, int64 lead,
 		.identity = identity,
 		.instance_id = cosid_own_instance_id(),
 		.stable = cosid_stable,
-		.fixed_machine_id = COSID_NO_MACHINE_ID,
+		.fixed_machine_id = cosid_fixed_machine_id(),
 		.avoid_machine_id = avoid,
 		.local = !remote,
 		.server_now = cosid_clock_now_ms(),

@@ -21,6 +21,8 @@
 
 char	   *cosid_namespace = "cosid";
 char	   *cosid_database = "postgres";
+int			cosid_distributor = COSID_DISTRIBUTOR_CATALOG;
+int			cosid_manual_machine_id = -1;
 char	   *cosid_instance_id = "";
 bool		cosid_stable = false;
 bool		cosid_worker = true;
@@ -38,6 +40,13 @@ int			cosid_clock_backwards_action = COSID_ACTION_ERROR;
 int			cosid_wait_timeout = 5 * 1000;
 bool		cosid_auto_create = true;
 int			cosid_column_default = COSID_COLUMN_DEFAULT_OFF;
+
+static const struct config_enum_entry distributors[] = {
+	{"catalog", COSID_DISTRIBUTOR_CATALOG, false},
+	{"manual", COSID_DISTRIBUTOR_MANUAL, false},
+	{"stateful_set", COSID_DISTRIBUTOR_STATEFUL_SET, false},
+	{NULL, 0, false}
+};
 
 static const struct config_enum_entry clock_backwards_actions[] = {
 	{"error", COSID_ACTION_ERROR, false},
@@ -152,6 +161,20 @@ define_postmaster_settings(void)
 							   &cosid_database, "postgres",
 							   PGC_POSTMASTER, 0,
 							   NULL, NULL, NULL);
+	DefineCustomEnumVariable("cosid.distributor",
+							 "Where this server's machine id comes from.",
+							 "\"catalog\": the registry chooses; \"manual\": cosid.machine_id; "
+							 "\"stateful_set\": the ordinal at the end of the host name.",
+							 &cosid_distributor, COSID_DISTRIBUTOR_CATALOG,
+							 distributors,
+							 PGC_POSTMASTER, 0,
+							 NULL, NULL, NULL);
+	DefineCustomIntVariable("cosid.machine_id",
+							"Machine id of this server, if cosid.distributor is \"manual\".",
+							"-1 means that none is set.",
+							&cosid_manual_machine_id, -1, -1, INT_MAX,
+							PGC_POSTMASTER, 0,
+							NULL, NULL, NULL);
 	DefineCustomStringVariable("cosid.instance_id",
 							   "Name of this server in the registry.",
 							   "Empty means host:port.",

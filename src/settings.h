@@ -32,9 +32,19 @@ typedef enum CosidColumnDefault
 	COSID_COLUMN_DEFAULT_SERIAL /* those with a sequence of their own, too */
 } CosidColumnDefault;
 
+/* Where a machine id comes from; see distributor.c. */
+typedef enum CosidDistributor
+{
+	COSID_DISTRIBUTOR_CATALOG,	/* the registry chooses */
+	COSID_DISTRIBUTOR_MANUAL,	/* cosid.machine_id */
+	COSID_DISTRIBUTOR_STATEFUL_SET	/* the host name's ordinal */
+} CosidDistributor;
+
 /* at server start */
 extern char *cosid_namespace;
 extern char *cosid_database;
+extern int	cosid_distributor;	/* a CosidDistributor */
+extern int	cosid_manual_machine_id;	/* for manual; -1: not set */
 extern char *cosid_instance_id;
 extern bool cosid_stable;
 extern bool cosid_worker;

@@ -52,6 +52,7 @@
 #include "utils/wait_event.h"
 
 #include "clock.h"
+#include "distributor.h"
 #include "identity.h"
 #include "lease.h"
 #include "registry.h"
@@ -334,12 +335,18 @@ claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 			return;
 		case COSID_CLAIM_HELD:
 			snprintf(message, sizeof(message),
-					 "the machine id is held by instance \"%s\"", claimed.holder);
+					 "machine id %d is held by instance \"%s\"",
+					 cosid_fixed_machine_id(), claimed.holder);
 			break;
 		case COSID_CLAIM_FULL:
-			snprintf(message, sizeof(message),
-					 "all machine ids of " INT64_FORMAT " are taken",
-					 INT64CONST(1) << lease->machine_bit);
+			if (cosid_lease_fits(lease, cosid_fixed_machine_id()))
+				snprintf(message, sizeof(message),
+						 "all machine ids of " INT64_FORMAT " are taken",
+						 INT64CONST(1) << lease->machine_bit);
+			else
+				snprintf(message, sizeof(message),
+						 "machine id %d does not fit into %d machine bits",
+						 cosid_fixed_machine_id(), lease->machine_bit);
 			break;
 	}
 	cosid_lease_write(lease, status);
