@@ -21,6 +21,7 @@ OBJS = \
 	src/default.o \
 	src/definition.o \
 	src/distributor.o \
+	src/failover.o \
 	src/fill.o \
 	src/friendly.o \
 	src/functions.o \

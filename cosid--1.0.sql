@@ -322,7 +322,7 @@ COMMENT ON COLUMN cosid_machine.fence IS 'equals distribute_time if the holder p
 CREATE FUNCTION cosid_machine_keep() RETURNS trigger
 AS 'MODULE_PATHNAME', 'cosid_machine_keep'
 LANGUAGE C;
-COMMENT ON FUNCTION cosid_machine_keep() IS 'trigger: rows of cosid_machine are not deleted';
+COMMENT ON FUNCTION cosid_machine_keep() IS 'trigger: rows of cosid_machine and cosid_registry are not deleted';
 REVOKE ALL ON FUNCTION cosid_machine_keep() FROM PUBLIC;
 
 CREATE TRIGGER cosid_machine_keep BEFORE DELETE ON cosid_machine
@@ -332,6 +332,35 @@ ALTER TABLE cosid_machine ENABLE ALWAYS TRIGGER cosid_machine_keep;
 CREATE TRIGGER cosid_machine_keep_all BEFORE TRUNCATE ON cosid_machine
     FOR EACH STATEMENT EXECUTE FUNCTION cosid_machine_keep();
 ALTER TABLE cosid_machine ENABLE ALWAYS TRIGGER cosid_machine_keep_all;
+
+-- One row: which server this is, for a failover that loses commits.  It is there
+-- from the start, so that one that is missing was lost.
+CREATE TABLE cosid_registry (
+    system_identifier bigint NOT NULL,
+    timeline bigint NOT NULL,
+    first_seen bigint NOT NULL,
+    largest_lead bigint NOT NULL
+);
+CREATE UNIQUE INDEX cosid_registry_one_row ON cosid_registry ((true));
+COMMENT ON TABLE cosid_registry IS 'which server the registry is, one row';
+COMMENT ON COLUMN cosid_registry.system_identifier IS 'that of the server''s data directory';
+COMMENT ON COLUMN cosid_registry.timeline IS 'the timeline that it writes';
+COMMENT ON COLUMN cosid_registry.first_seen IS 'when these two were first seen to have changed, Unix ms; 0: never';
+COMMENT ON COLUMN cosid_registry.largest_lead IS 'the largest lead that a watermark was ahead by, ms';
+
+INSERT INTO cosid_registry
+SELECT system_identifier,
+       ('x' || pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint,
+       0, 0
+  FROM pg_catalog.pg_control_system();
+
+CREATE TRIGGER cosid_registry_keep BEFORE DELETE ON cosid_registry
+    FOR EACH ROW EXECUTE FUNCTION cosid_machine_keep();
+ALTER TABLE cosid_registry ENABLE ALWAYS TRIGGER cosid_registry_keep;
+
+CREATE TRIGGER cosid_registry_keep_all BEFORE TRUNCATE ON cosid_registry
+    FOR EACH STATEMENT EXECUTE FUNCTION cosid_machine_keep();
+ALTER TABLE cosid_registry ENABLE ALWAYS TRIGGER cosid_registry_keep_all;
 
 CREATE FUNCTION cosid_machine_claim(
     namespace text,

@@ -36,8 +36,10 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/rel.h"
 
 #include "clock.h"
+#include "failover.h"
 #include "machine.h"
 #include "settings.h"
 #include "snowflake.h"
@@ -120,6 +122,8 @@ typedef struct ClaimState
 	Oid			table_oid;
 	char	   *table;			/* its qualified name */
 	int64		registry_now;
+	CosidFailover failover;
+	int64		least_floor;
 	Datum		values[CLAIM_PARAMETERS];
 } ClaimState;
 
@@ -219,7 +223,7 @@ set_claimed(ClaimState *state, int machine_id, int64 row_floor, int64 last_token
 	claimed->status = COSID_CLAIMED;
 	claimed->machine_id = machine_id;
 	claimed->token = Max(state->registry_now, last_token + 1);
-	claimed->floor = Max(row_floor, claim->least_floor);
+	claimed->floor = Max(row_floor, state->least_floor);
 	claimed->watermark = Max(Max(claimed->floor, state->registry_now),
 							 claim->server_now + claim->lead);
 }
@@ -352,10 +356,35 @@ claim_once(ClaimState *state)
 		return take_free(state, free_id);
 
 	if (step == STEP_WAIT)
+	{
+		/* Of a server whose last commits a local registry may lack. */
+		state->least_floor = Max(state->least_floor,
+								 cosid_failover_floor(&state->failover));
 		return take_chosen(state, step, machine_id);
+	}
 
 	state->claimed->status = COSID_CLAIM_FULL;
 	return true;
+}
+
+/*
+ * After a failover that may have lost commits, a claim starts above all that
+ * these may have been about.
+ *
+ * Not so in a local registry: who claims there after a failover is another server
+ * than before, and takes another machine id than those that had rows.  What a
+ * standby lacks can only matter if its primary claimed one more just before, and
+ * if of all that are free it is this one that the standby chooses, by a hash.
+ * Letting everybody wait for a lead after each promotion, for that, would be a
+ * bad bargain; and where a machine id is taken after all that another server had
+ * (step 4), there is that floor.
+ */
+static int64
+least_floor(const ClaimState *state)
+{
+	if (state->claim->local)
+		return state->claim->least_floor;
+	return Max(state->claim->least_floor, cosid_failover_floor(&state->failover));
 }
 
 /*
@@ -397,6 +426,9 @@ cosid_machine_claim(const CosidExtension *extension, const CosidClaim *claim,
 	state.values[4] = BoolGetDatum(claim->stable);
 	state.values[5] = BoolGetDatum(claim->local);
 	state.values[6] = Int32GetDatum(claim->avoid_machine_id);
+	cosid_failover_note(extension, cosid_clock_now_ms(), claim->server_now,
+						claim->lead, &state.failover);
+	state.least_floor = least_floor(&state);
 	state.values[8] = Int64GetDatum(claim->server_now);
 	state.values[9] = Int64GetDatum(claim->safe_guard);
 	do
@@ -433,30 +465,36 @@ holding_values(const CosidHolding *holding, Datum *values)
 
 /*
  * Extend a lease: raise its watermark to the lead before the server's clock,
- * and no less than the registry's.  False: the lease is lost.
+ * and no less than the registry's.  False: the lease is lost, or may have been
+ * before a failover.
  */
 bool
 cosid_machine_guard(const CosidExtension *extension, const CosidHolding *holding,
 					const char *identity, int64 server_now, int64 lead,
 					int64 *watermark)
 {
-	static const Oid types[7] = {
-		TEXTOID, INT4OID, TEXTOID, INT8OID, INT8OID, INT8OID, TEXTOID
+	static const Oid types[8] = {
+		TEXTOID, INT4OID, TEXTOID, INT8OID, INT8OID, INT8OID, TEXTOID, INT8OID
 	};
-	Datum		values[7];
+	Datum		values[8];
 	Oid			table = cosid_table_oid(extension, "cosid_machine");
+	int64		registry_now = cosid_clock_now_ms();
+	CosidFailover failover;
 	bool		held;
 
 	ForceSyncCommit();
 	SPI_connect();
+	cosid_failover_note(extension, registry_now, server_now, lead, &failover);
 	holding_values(holding, values);
-	values[5] = Int64GetDatum(Max(server_now + lead, cosid_clock_now_ms()));
+	values[5] = Int64GetDatum(Max(server_now + lead, registry_now));
 	values[6] = CStringGetTextDatum(identity);
+	values[7] = Int64GetDatum(cosid_failover_silence(&failover));
 	held = cosid_execute(table,
 						 psprintf("UPDATE %s SET last_timestamp = greatest(last_timestamp, $6), owner = $7"
-								  " WHERE " HELD_ROW " RETURNING last_timestamp",
+								  " WHERE " HELD_ROW " AND last_timestamp > $8"
+								  " RETURNING last_timestamp",
 								  cosid_table_name(table)),
-						 7, types, values, NULL) == 1;
+						 8, types, values, NULL) == 1;
 	if (held)
 		*watermark = DatumGetInt64(result(1));
 	SPI_finish();
@@ -613,7 +651,10 @@ cosid_machine_revert_sql(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(cosid_machine_revert(&extension, &holding, PG_GETARG_INT64(5)));
 }
 
-/* Trigger on cosid_machine: a machine id's history is its watermark. */
+/*
+ * Trigger on cosid_machine and cosid_registry: a machine id's history is its
+ * watermark, and the registry's the moment of its last failover.
+ */
 Datum
 cosid_machine_keep(PG_FUNCTION_ARGS)
 {
@@ -623,7 +664,8 @@ cosid_machine_keep(PG_FUNCTION_ARGS)
 				 errmsg("function was not called by trigger manager")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("rows of cosid_machine cannot be deleted"),
-			 errdetail("The watermark in a machine id's row is what keeps its IDs from being given out twice.")));
+			 errmsg("rows of %s cannot be deleted",
+					RelationGetRelationName(((TriggerData *) fcinfo->context)->tg_relation)),
+			 errdetail("They are what keeps IDs from being given out twice.")));
 	PG_RETURN_NULL();
 }
