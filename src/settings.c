@@ -109,6 +109,10 @@ static bool
 check_registry(char **newval, void **extra pg_attribute_unused(),
 			   GucSource source pg_attribute_unused())
 {
+	/* What libpq of a later version than 15 does not mark as secret. */
+	static const char *const secrets[] = {
+		"scram_client_key", "scram_server_key", "oauth_client_secret"
+	};
 	PQconninfoOption *options;
 	bool		secret = false;
 
@@ -124,9 +128,13 @@ check_registry(char **newval, void **extra pg_attribute_unused(),
 	}
 	for (PQconninfoOption *option = options; option->keyword != NULL; option++)
 	{
+		if (option->val == NULL || option->val[0] == '\0')
+			continue;
 		/* libpq marks what is to be entered without being seen. */
-		if (option->val != NULL && option->val[0] != '\0' && option->dispchar[0] == '*')
+		if (option->dispchar[0] == '*')
 			secret = true;
+		for (int i = 0; i < (int) lengthof(secrets); i++)
+			secret |= strcmp(option->keyword, secrets[i]) == 0;
 	}
 	PQconninfoFree(options);
 	if (!secret)

@@ -33,7 +33,8 @@ is($node->safe_psql('postgres', "SELECT count(*) FROM pg_extension WHERE extname
 	0, 'there is no registry in the server itself');
 is($node->safe_psql('postgres', "SELECT datname IS NULL FROM pg_stat_activity WHERE backend_type = 'cosid worker'"),
 	't', 'the worker is connected to no database');
-foreach my $sql ('SELECT * FROM cosid_machine', 'DELETE FROM cosid_machine')
+foreach my $sql ('SELECT * FROM cosid_machine', 'DELETE FROM cosid_machine',
+	'SELECT * FROM cosid_registry', 'UPDATE cosid_registry SET first_seen = 0')
 {
 	is(sql_error($registry, 'postgres', "SET ROLE fleet; $sql;")->{sqlstate},
 		'42501', "the role cannot: $sql");
