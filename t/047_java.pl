@@ -48,8 +48,44 @@ sub row_name
 	return sprintf("cosid.%08d", $_[0]);
 }
 
+# Heartbeats, by a client of their own: a service is not silent because this
+# program has much to do.
+$registry->safe_psql('postgres', <<'SQL');
+CREATE TABLE beating (instance text PRIMARY KEY);
+CREATE PROCEDURE beat(who text, id int) LANGUAGE plpgsql AS $$
+BEGIN
+	WHILE EXISTS (SELECT FROM beating WHERE instance = who) LOOP
+		UPDATE cosid_machine SET last_timestamp = extract(epoch FROM clock_timestamp()) * 1000
+		 WHERE namespace = 'cosid' AND instance_id = who AND machine_id = id;
+		EXIT WHEN NOT FOUND;
+		COMMIT;
+		PERFORM pg_sleep(0.05);
+	END LOOP;
+END $$;
+SQL
+
 # A service that starts.
 sub java_start
+{
+	my $java = java_claim(@_);
+
+	statement("INSERT INTO beating VALUES ('$java->{instance}')");
+	$java->{beating} = start_client($registry, 'postgres',
+		"CALL beat('$java->{instance}', $java->{machine_id});");
+	return $java;
+}
+
+# No heartbeats any more.
+sub java_silence
+{
+	my ($java) = @_;
+
+	statement("DELETE FROM beating WHERE instance = '$java->{instance}'");
+	is(finish_client($java->{beating})->{stderr}, '', "$java->{instance} is silent");
+	return;
+}
+
+sub java_claim
 {
 	my ($instance) = @_;
 	my %java = (instance => $instance, last_ms => -1, sequence => 0);
@@ -89,7 +125,7 @@ sub java_start
 	}
 }
 
-# A heartbeat; false if the machine id is lost.
+# A heartbeat now; false if the machine id is lost.
 sub java_guard
 {
 	my ($java) = @_;
@@ -103,6 +139,7 @@ sub java_stop
 {
 	my ($java) = @_;
 
+	java_silence($java);
 	statement("update cosid_machine set instance_id='',last_timestamp=$java->{last_ms},revert_time="
 		  . now_ms() . " where namespace='cosid' and instance_id='$java->{instance}'");
 	return;
@@ -197,7 +234,6 @@ keep('one', @last);
 $one->stop;
 my $watermark = row(1)->{last_timestamp};
 is($watermark, id_ms($last[0]) + 1, 'a server gives back: its last ID is below the watermark');
-java_guard($_) foreach $a, $b;
 my $c = java_start('java-c');
 is($c->{machine_id}, 1, 'a service takes what a server has given back');
 cmp_ok($c->{last_ms}, '>', id_ms($last[0]), 'from its watermark on');
@@ -209,7 +245,6 @@ java_mint($c, 100);
 java_stop($a);
 $watermark = row(0)->{last_timestamp};
 is($watermark, $a->{last_ms}, 'a service gives back: its last ID is at the watermark');
-java_guard($_) foreach $b, $c;
 $one->start;
 node_mints($one, 'a server takes what a service has given back', 0, $watermark);
 ok(!java_guard($a), 'and the service has it no more');
@@ -218,18 +253,17 @@ ok(!java_guard($a), 'and the service has it no more');
 # A service is silent: a server waits for the safe guard duration after its last
 # heartbeat, and another one as its IDs may be later than that.
 #
-java_guard($_) foreach $b, $c;
 java_mint($c, 10);
+java_silence($c);
 my $heartbeat = row(1)->{last_timestamp};
 # It mints on for a while, as it does between heartbeats.
 while (now_ms() < $heartbeat + SAFE_GUARD_MS - 200)
 {
-	java_guard($b);
-	java_mint($_, 5) foreach $b, $c;
+	java_mint($_, 5) foreach $c, $b;
 	keep('one', mint($one, 'shop', 'order', 5));
 	usleep(50_000);
 }
-java_guard($b) while now_ms() <= $heartbeat + SAFE_GUARD_MS;
+wait_until_ms($heartbeat + SAFE_GUARD_MS + 10);
 my $two = fleet_server('two', $conninfo, $conf);
 node_mints($two, 'a server takes what a silent service had', 1, $heartbeat + SAFE_GUARD_MS);
 ok(!java_guard($c), 'the service has it no more');
@@ -241,12 +275,10 @@ ok(java_guard($b), 'one that is not silent goes on');
 $two->stop('immediate');
 $watermark = row(1)->{last_timestamp};
 wait_until_ms($watermark + SAFE_GUARD_MS + 10);
-java_guard($b);
 my $d = java_start('java-d');
 is($d->{machine_id}, 1, 'a service takes what a crashed server had');
 is($d->{last_ms}, $watermark, 'from its watermark on');
 java_mint($d, 100);
-java_guard($_) foreach $b, $d;
 
 my $client = start_client($one, 'shop', mint_slowly('order'));
 wait_for_ids($client);
@@ -255,7 +287,6 @@ my @stopped = stop_server($one);
 $watermark = row($of_one)->{last_timestamp};
 while (now_ms() <= $watermark + SAFE_GUARD_MS)
 {
-	java_guard($_) foreach $b, $d;
 	java_mint($_, 5) foreach $b, $d;
 	usleep(50_000);
 }
@@ -266,7 +297,7 @@ continue_process($_) foreach @stopped;
 java_mint($e, 100);
 isnt(held_machine_id($one, $of_one), $of_one, 'the server notices, and takes another machine id');
 wait_for_more_ids($client);
-java_guard($_) foreach $b, $d, $e;
+ok(java_guard($_), "$_->{instance} has its machine id still") foreach $b, $d, $e;
 java_mint($_, 100) foreach $b, $d, $e;
 my ($list) = end_clients('the server goes on', $client);
 is(count_later($of_one, $watermark, $list), 0, 'none of its IDs is later than the watermark that it had');
@@ -275,7 +306,7 @@ keep('one', @$list);
 #
 # Many at once: services and servers start in each other's midst
 #
-my @java = ($b, $d, $e);
+java_silence($_) foreach $b, $d, $e;
 my @clients;
 $registry->safe_psql('postgres', <<'SQL');
 CREATE TABLE claimed (machine_id int, who text);
