@@ -6,7 +6,7 @@
 #   scripts/test.sh unit                   C unit tests and test vectors
 #   scripts/test.sh regress [NAME...]      sql/*.sql against expected/*.out
 #   scripts/test.sh tap [FILE...]          t/*.pl
-#   scripts/test.sh demo                   scripts/demo.sh
+#   scripts/test.sh demo                   scripts/demo.sh and demo-fleet.sh
 #   scripts/test.sh soak                   a minute of scripts/soak.sh
 #
 # Each builds first, and a compiler warning is a failed test.  KEEP=1 keeps the
@@ -182,6 +182,12 @@ demo() {
     logged "$log" env KEEP= bash "$src/scripts/demo.sh" || status=$?
     grep -qx '20000 orders, 20000 distinct ids.' "$log" || status=1
     count demo $((status == 0)) 0 "$status"
+
+    header "scripts/demo-fleet.sh"
+    status=0
+    logged "$log" env KEEP= bash "$src/scripts/demo-fleet.sh" || status=$?
+    grep -qE '^[0-9]{4,} ids of 3 servers, 0 duplicates\.$' "$log" || status=1
+    count demo-fleet $((status == 0)) 0 "$status"
 }
 
 # With the same faults each time
