@@ -111,6 +111,7 @@ sub check_page
 
 my @rows = check_page('reading-ids');
 check_page('adopting');
+check_page('fleet');
 check_page('adopting-orms');
 
 # All that reading.c defines, and nothing else.
