@@ -7,8 +7,9 @@
  * The table is changed by the ALTER TABLE that a user would write, with the
  * rights of the caller: so locks, recursion, and event triggers are those of
  * PostgreSQL.  Statements have to name the table; it is locked by its OID first,
- * and what came of them is looked at by OID, too: a schema that is renamed
- * meanwhile ends in an error.
+ * and what came of them is looked at by OID, too: when a schema is renamed
+ * meanwhile, and another table or a view stands in its place, that ends in an
+ * error before anything is read from it.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -37,7 +38,6 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
@@ -106,20 +106,17 @@ greatest_value(const Column *column, int64 limit, int64 *greatest)
 	Datum		values[1];
 	Datum		value;
 	bool		isnull;
-	SPIPlanPtr	plan;
 	int			nesting = NewGUCNestLevel();
 
 	(void) set_config_option("row_security", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	values[0] = Int64GetDatum(limit);
-	plan = SPI_prepare(psprintf("SELECT pg_catalog.max(%s::pg_catalog.int8) FROM %s"
-								" WHERE %s::pg_catalog.int8 OPERATOR(pg_catalog.<=) $1",
-								column->sql_name, column->sql_table, column->sql_name),
-					   1, types);
-	if (plan == NULL ||
-		SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(), InvalidSnapshot,
-							 true, false, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not read the greatest value of column \"%s\"", column->name);
+	(void) cosid_query_latest(column->table,
+							  psprintf("SELECT pg_catalog.max(%s::pg_catalog.int8) FROM %s"
+									   " WHERE %s::pg_catalog.int8 OPERATOR(pg_catalog.<=) $1",
+									   column->sql_name, column->sql_table,
+									   column->sql_name),
+							  1, types, values);
 	AtEOXact_GUC(true, nesting);
 	value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	*greatest = isnull ? 0 : DatumGetInt64(value);

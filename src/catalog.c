@@ -34,6 +34,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "catalog.h"
@@ -189,7 +190,7 @@ check_relations(Node *node, void *context)
 			((RangeTblEntry *) node)->relid != only_table)
 			ereport(ERROR,
 					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-					 errmsg("a table of extension cosid was replaced by another")));
+					 errmsg("a table was replaced by another while cosid used it")));
 		return false;
 	}
 	if (IsA(node, Query))
@@ -242,5 +243,34 @@ cosid_execute(Oid table, const char *sql, int nargs, const Oid *types,
 	PG_END_TRY();
 	if (code < 0)
 		elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(code));
+	return SPI_processed;
+}
+
+/*
+ * The same for a query, which sees all that is committed now, whatever the
+ * transaction's snapshot is.
+ */
+uint64
+cosid_query_latest(Oid table, const char *sql, int nargs, const Oid *types,
+				   Datum *values)
+{
+	int			code;
+
+	only_table = table;
+	PG_TRY();
+	{
+		SPIPlanPtr	plan = SPI_prepare(sql, nargs, unconstify(Oid *, types));
+
+		code = plan == NULL ? SPI_result :
+			SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(),
+								 InvalidSnapshot, true, false, 0);
+	}
+	PG_FINALLY();
+	{
+		only_table = InvalidOid;
+	}
+	PG_END_TRY();
+	if (code < 0)
+		elog(ERROR, "could not run a query: %s", SPI_result_code_string(code));
 	return SPI_processed;
 }

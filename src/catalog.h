@@ -29,5 +29,7 @@ extern char *cosid_table_name(Oid table);
 extern void cosid_catalog_init(void);
 extern uint64 cosid_execute(Oid table, const char *sql, int nargs,
 							const Oid *types, Datum *values, const char *nulls);
+extern uint64 cosid_query_latest(Oid table, const char *sql, int nargs,
+								 const Oid *types, Datum *values);
 
 #endif							/* COSID_CATALOG_H */

@@ -210,5 +210,34 @@ caught();
 $node->safe_psql('shop', 'SET cosid.column_default = serial; ALTER TABLE app.t ADD PRIMARY KEY (id)');
 is(caught(), '', "column_default: nothing of the owner's runs");
 
+#
+# A superuser who has to wait, until a view stands where the table was
+#
+$node->safe_psql('shop', 'GRANT CREATE ON DATABASE shop TO app');
+$node->safe_psql('shop', 'CREATE TABLE app.swapped (id bigserial)', extra_params => [ '-U', 'app' ]);
+my $defining = $node->background_psql('shop');
+$defining->query_safe("BEGIN; SELECT cosid_create(name => 'slow')");
+my $attaching = $node->background_psql('shop', on_error_stop => 0);
+$attaching->query_until(qr/attaching/, "\\echo attaching\nSELECT cosid_attach('app.swapped', 'id', 'slow');\n");
+$node->poll_query_until('shop',
+	"SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'object' AND NOT granted")
+  or die 'cosid_attach does not wait';
+$node->safe_psql('shop', <<'SQL', extra_params => [ '-U', 'app' ]);
+ALTER SCHEMA app RENAME TO aside;
+CREATE SCHEMA app;
+CREATE FUNCTION app.catch(what text) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE LOG 'caught: % as %', what, current_user;
+	RETURN 1;
+END $$;
+CREATE VIEW app.swapped AS SELECT app.catch('view') AS id;
+SQL
+caught();
+$defining->query_safe('COMMIT');
+$attaching->query('SELECT 1');
+like($attaching->{stderr}, qr/a table was replaced by another/, 'a table that was swapped is refused');
+is(caught(), '', 'and what stands in its place is not read');
+$_->quit foreach $attaching, $defining;
+
 $node->stop;
 done_testing();
