@@ -22,6 +22,14 @@ RESET ROLE;
 SELECT cosid_detach('detach_m.det_t', 'id');
 SELECT cosid_detach('detach_m.det_t', 't');
 \set VERBOSITY default
+-- A domain's column can't be an identity, which is said before anything is read.
+CREATE DOMAIN detach_m.det_id AS bigint;
+CREATE TABLE detach_m.det_d (id detach_m.det_id DEFAULT cosid_next('det_type'));
+SELECT cosid_detach('detach_m.det_d', 'id');
+-- What inherits from the table had the default, too.
+CREATE TABLE detach_m.det_p (id bigint DEFAULT cosid_next('det_type'));
+CREATE TABLE detach_m.det_heir () INHERITS (detach_m.det_p);
+SELECT cosid_detach('detach_m.det_p', 'id');
 SET client_min_messages = warning;
 DROP SCHEMA detach_m CASCADE;
 DROP EXTENSION cosid;

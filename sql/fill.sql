@@ -94,6 +94,15 @@ INSERT INTO fill_e VALUES (NULL);
 RESET cosid.auto_create;
 INSERT INTO fill_e VALUES (NULL) RETURNING id > 0 AS filled;
 
+-- What a domain does not take is refused, as with a default.
+CREATE DOMAIN fill_small AS bigint CHECK (VALUE < 1000);
+CREATE TABLE fill_s (id fill_small);
+CREATE TRIGGER fill BEFORE INSERT ON fill_s FOR EACH ROW EXECUTE FUNCTION cosid_fill('id', 'fill_s');
+INSERT INTO fill_s VALUES (NULL);
+INSERT INTO fill_s VALUES (5) RETURNING id;
+DROP TABLE fill_s;
+DROP DOMAIN fill_small;
+
 -- A role with INSERT alone; minting takes EXECUTE on cosid_next.
 GRANT INSERT ON fill_e, fill_t TO regress_cosid_filler;
 SET ROLE regress_cosid_filler;

@@ -60,6 +60,7 @@ typedef struct Column
 	char	   *table_name;		/* without its schema */
 	char	   *name;
 	char	   *sql_table;		/* qualified and quoted */
+	const char *only;			/* "ONLY " where what inherits is left alone */
 	char	   *sql_name;		/* quoted */
 } Column;
 
@@ -71,6 +72,7 @@ set_column(Column *column, Oid table, AttrNumber attnum)
 	column->table_name = get_rel_name(table);
 	column->name = get_attname(table, attnum, false);
 	column->sql_table = cosid_table_name(table);
+	column->only = "";
 	column->sql_name = pstrdup(quote_identifier(column->name));
 }
 
@@ -92,12 +94,15 @@ run(const char *sql)
 static void
 alter_table(const Column *column, const char *what)
 {
-	run(psprintf("ALTER TABLE %s %s", column->sql_table, what));
+	run(psprintf("ALTER TABLE %s%s %s", column->only, column->sql_table, what));
 }
 
 /*
  * The greatest value of the column up to a limit; false if there is none.  Row
  * security must not hide it, nor an old snapshot.
+ *
+ * It is read with the rights of the table's owner: the planner evaluates what it
+ * finds in the predicates of indexes, say, which are the owner's.
  */
 static bool
 greatest_value(const Column *column, int64 limit, int64 *greatest)
@@ -106,8 +111,15 @@ greatest_value(const Column *column, int64 limit, int64 *greatest)
 	Datum		values[1];
 	Datum		value;
 	bool		isnull;
+	Oid			save_user;
+	int			save_context;
 	int			nesting = NewGUCNestLevel();
 
+	/* An error restores these with the (sub)transaction. */
+	GetUserIdAndSecContext(&save_user, &save_context);
+	SetUserIdAndSecContext(cosid_table_owner(column->table),
+						   save_context | SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION | SECURITY_NOFORCE_RLS);
 	(void) set_config_option("row_security", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	values[0] = Int64GetDatum(limit);
@@ -118,6 +130,7 @@ greatest_value(const Column *column, int64 limit, int64 *greatest)
 									   column->sql_name),
 							  1, types, values);
 	AtEOXact_GUC(true, nesting);
+	SetUserIdAndSecContext(save_user, save_context);
 	value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	*greatest = isnull ? 0 : DatumGetInt64(value);
 	return !isnull;
@@ -239,11 +252,17 @@ open_column(Oid table, const char *name, Column *column)
 					 errmsg("\"%s\" is not a table", get_rel_name(table))));
 	}
 	if (get_rel_relispartition(table))
+	{
+		/* None while it is being detached. */
+		List	   *ancestors = get_partition_ancestors(table);
+
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("table \"%s\" is a partition", get_rel_name(table)),
+				 ancestors == NIL ? 0 :
 				 errhint("Name the partitioned table, %s.",
-						 cosid_table_name(llast_oid(get_partition_ancestors(table))))));
+						 cosid_table_name(llast_oid(ancestors)))));
+	}
 	tree = find_all_inheritors(table, AccessExclusiveLock, NULL);
 
 	attnum = get_attnum(table, name);
@@ -327,7 +346,7 @@ check_changed(bool changed, const Column *column)
 {
 	if (!changed)
 		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_IN_USE),
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("table \"%s\" was renamed or replaced meanwhile",
 						column->table_name)));
 }
@@ -374,7 +393,7 @@ change_default(const Column *column, List *tree, const char *generator)
 		sequences = end_identity(lfirst_oid(cell), column->name, sequences);
 	alter_table(column, psprintf("ALTER COLUMN %s SET DEFAULT %s.cosid_next(%s::pg_catalog.text)",
 								 column->sql_name,
-								 quote_identifier(get_namespace_name(extension.schema)),
+								 quote_identifier(cosid_extension_schema(&extension)),
 								 quote_literal_cstr(generator)));
 	CommandCounterIncrement();
 	check_changed(draws_from(&extension, column, generator), column);
@@ -393,11 +412,19 @@ void
 cosid_attach_column(Oid table, AttrNumber attnum, const char *generator)
 {
 	int			length = (int) strlen(generator);
-	List	   *tree = find_all_inheritors(table, AccessExclusiveLock, NULL);
+	List	   *tree;
 	Column		column;
 	char	   *reason;
 
 	set_column(&column, table, attnum);
+	if (get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE)
+		tree = find_all_inheritors(table, AccessExclusiveLock, NULL);
+	else
+	{
+		/* Keys aren't inherited. */
+		tree = list_make1_oid(table);
+		column.only = "ONLY ";
+	}
 	SPI_connect();
 	if (cosid_definition_declare(generator, length))
 	{
@@ -465,16 +492,44 @@ cosid_attach(PG_FUNCTION_ARGS)
  * Detach
  */
 
+/* PostgreSQL makes no identity of a domain's column: 42804. */
+static void
+check_no_domain(const Column *column)
+{
+	if (get_typtype(get_atttype(column->table, column->attnum)) == TYPTYPE_DOMAIN)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of table \"%s\" is of a domain, which cannot be an identity",
+						column->name, column->table_name),
+				 errhint("Drop its default, or change its type to bigint first.")));
+}
+
+/* What inherits from the table, its partitions too, had the default as well. */
+static void
+notice_inheritors(const Column *column, List *tree)
+{
+	if (list_length(tree) == 1 ||
+		(COSID_PARTITIONS_HAVE_IDENTITY &&
+		 get_rel_relkind(column->table) == RELKIND_PARTITIONED_TABLE))
+		return;
+	ereport(NOTICE,
+			(errmsg("tables that inherit from \"%s\" have no default for column \"%s\" now",
+					column->table_name, column->name),
+			 errdetail("The identity is that of \"%s\" alone.", column->table_name)));
+}
+
 /* cosid_detach("table" regclass, "column" name) -> void */
 Datum
 cosid_detach(PG_FUNCTION_ARGS)
 {
 	CosidExtension extension = cosid_extension_get();
 	Column		column;
+	List	   *tree;
 	int64		greatest = 0;
 
-	(void) open_column(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), &column);
+	tree = open_column(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), &column);
 	check_type(&column, true);
+	check_no_domain(&column);
 	if (!draws_from(&extension, &column, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -495,6 +550,7 @@ cosid_detach(PG_FUNCTION_ARGS)
 								  Max(greatest, 0) + 1));
 	CommandCounterIncrement();
 	check_changed(!draws_from(&extension, &column, NULL), &column);
+	notice_inheritors(&column, tree);
 	SPI_finish();
 	PG_RETURN_VOID();
 }

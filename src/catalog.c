@@ -129,23 +129,37 @@ cosid_function_oid(const CosidExtension *extension, const char *name)
 }
 
 /*
- * The same of a function of many, the one that takes a text and nothing else;
- * InvalidOid if there is none.
+ * The OID of the one of the extension's functions that takes so many texts and
+ * nothing else; InvalidOid if there is none.
  */
 Oid
-cosid_text_function_oid(const CosidExtension *extension, const char *name)
+cosid_function_find(const CosidExtension *extension, const char *name, int texts)
 {
-	Oid			text = TEXTOID;
+	static const Oid types[] = {TEXTOID, TEXTOID};
 	Oid			function;
 
+	Assert(texts <= (int) lengthof(types));
 	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
 							   CStringGetDatum(name),
-							   PointerGetDatum(buildoidvector(&text, 1)),
+							   PointerGetDatum(buildoidvector(types, texts)),
 							   ObjectIdGetDatum(extension->schema));
 	if (OidIsValid(function) &&
 		getExtensionOfObject(ProcedureRelationId, function) != extension->oid)
 		return InvalidOid;
 	return function;
+}
+
+/* The name of the extension's schema.  42704 if that was dropped meanwhile. */
+char *
+cosid_extension_schema(const CosidExtension *extension)
+{
+	char	   *name = get_namespace_name(extension->schema);
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("the schema of extension cosid does not exist any more")));
+	return name;
 }
 
 Oid

@@ -22,8 +22,9 @@ extern bool cosid_extension_find(CosidExtension *extension);
 extern CosidExtension cosid_extension_get(void);
 extern Oid	cosid_table_oid(const CosidExtension *extension, const char *name);
 extern Oid	cosid_function_oid(const CosidExtension *extension, const char *name);
-extern Oid	cosid_text_function_oid(const CosidExtension *extension,
-									const char *name);
+extern Oid	cosid_function_find(const CosidExtension *extension, const char *name,
+								int texts);
+extern char *cosid_extension_schema(const CosidExtension *extension);
 extern Oid	cosid_table_owner(Oid table);
 extern char *cosid_table_name(Oid table);
 extern void cosid_catalog_init(void);

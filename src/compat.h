@@ -22,16 +22,24 @@
 /* Checks of rights: 16 replaced one function a catalog by one for all. */
 #if PG_VERSION_NUM >= 160000
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #define cosid_proc_aclcheck(proc, role, mode) \
 	object_aclcheck(ProcedureRelationId, proc, role, mode)
+#define cosid_namespace_aclcheck(schema, role, mode) \
+	object_aclcheck(NamespaceRelationId, schema, role, mode)
 #define cosid_class_ownercheck(relation, role) \
 	object_ownercheck(RelationRelationId, relation, role)
 #else
 #define cosid_proc_aclcheck(proc, role, mode) \
 	pg_proc_aclcheck(proc, role, mode)
+#define cosid_namespace_aclcheck(schema, role, mode) \
+	pg_namespace_aclcheck(schema, role, mode)
 #define cosid_class_ownercheck(relation, role) \
 	pg_class_ownercheck(relation, role)
 #endif
+
+/* Whether partitions take the identity of the table that they are parts of. */
+#define COSID_PARTITIONS_HAVE_IDENTITY	(PG_VERSION_NUM >= 170000)
 
 #endif							/* COSID_COMPAT_H */

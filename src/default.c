@@ -177,13 +177,13 @@ names_of(Oid class, Oid object, List *functions)
 List *
 cosid_default_generators(const CosidExtension *extension, Oid class, Oid object)
 {
-	List	   *functions = NIL;
+	List	   *functions;
 
 	if (class == TriggerRelationId)
-		functions = list_make1_oid(cosid_function_oid(extension, "cosid_fill"));
+		functions = list_make1_oid(cosid_function_find(extension, "cosid_fill", 0));
 	else
-		functions = list_make2_oid(cosid_text_function_oid(extension, "cosid_next"),
-								   cosid_text_function_oid(extension, "cosid_next_string"));
+		functions = list_make2_oid(cosid_function_find(extension, "cosid_next", 1),
+								   cosid_function_find(extension, "cosid_next_string", 1));
 	return names_of(class, object, functions);
 }
 

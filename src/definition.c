@@ -139,6 +139,25 @@ already_exists(const char *name)
  * Names
  */
 
+/* A name in UTF-8 and its length; false if it can't be a generator's. */
+static bool
+name_to_utf8(const char *name, int length, char **utf8, int *utf8_length)
+{
+	*utf8 = pg_server_to_any(name, length, PG_UTF8);
+	*utf8_length = *utf8 == name ? length : (int) strlen(*utf8);
+	return length >= 1 && length <= COSID_MAX_NAME && *utf8_length <= COSID_MAX_NAME;
+}
+
+/* Whether a name can be a generator's: 1 to 63 bytes, in UTF-8 as well. */
+bool
+cosid_definition_valid_name(const char *name)
+{
+	char	   *utf8;
+	int			utf8_length;
+
+	return name_to_utf8(name, (int) strlen(name), &utf8, &utf8_length);
+}
+
 /* Check a generator's name and set it, in both encodings. */
 static void
 set_name(CosidDefinition *definition, const char *name, int length)
@@ -146,9 +165,7 @@ set_name(CosidDefinition *definition, const char *name, int length)
 	char	   *utf8;
 	int			utf8_length;
 
-	utf8 = pg_server_to_any(name, length, PG_UTF8);
-	utf8_length = utf8 == name ? length : (int) strlen(utf8);
-	if (length < 1 || length > COSID_MAX_NAME || utf8_length > COSID_MAX_NAME)
+	if (!name_to_utf8(name, length, &utf8, &utf8_length))
 		bad_parameter("name", pnstrdup(name, length),
 					  psprintf("A generator's name has 1 to %d bytes.", COSID_MAX_NAME));
 	memcpy(definition->name, name, length);

@@ -72,6 +72,7 @@ typedef struct CosidDefinition
 
 extern CosidDefinition *cosid_definition_mint(const char *name, int length);
 extern const CosidDefinition *cosid_definition_read(const char *name, int length);
+extern bool cosid_definition_valid_name(const char *name);
 extern void cosid_definition_missing(int elevel, const char *name,
 									 const char *user);
 extern bool cosid_definition_declare(const char *name, int length);

@@ -67,25 +67,24 @@ check_trigger(FunctionCallInfo fcinfo)
 				 errhint("For example: EXECUTE FUNCTION cosid_fill('id', 'order').")));
 }
 
-/* The column's number; 42703 without one, 42804 if it can't have an ID. */
+/* The column's number and type; 42703 without one, 42804 if it can't have an ID. */
 static int
-find_column(Relation table, char *name)
+find_column(Relation table, char *name, Oid *type)
 {
 	TupleDesc	tupdesc = RelationGetDescr(table);
 	int			attnum = SPI_fnumber(tupdesc, name);
-	Oid			type;
 
 	if (attnum <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("column \"%s\" of table \"%s\" does not exist",
 						name, RelationGetRelationName(table))));
-	type = TupleDescAttr(tupdesc, attnum - 1)->atttypid;
-	if (type != INT8OID && getBaseType(type) != INT8OID)
+	*type = TupleDescAttr(tupdesc, attnum - 1)->atttypid;
+	if (*type != INT8OID && getBaseType(*type) != INT8OID)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("column \"%s\" of table \"%s\" is of type %s, but an ID is of type bigint",
-						name, RelationGetRelationName(table), format_type_be(type))));
+						name, RelationGetRelationName(table), format_type_be(*type))));
 	return attnum;
 }
 
@@ -103,7 +102,7 @@ check_may_mint(FmgrInfo *function)
 	if (function->fn_extra == &checked)
 		return;
 	extension = cosid_extension_get();
-	next = cosid_text_function_oid(&extension, "cosid_next");
+	next = cosid_function_find(&extension, "cosid_next", 1);
 	if (cosid_proc_aclcheck(next, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, "cosid_next");
 	function->fn_extra = &checked;
@@ -118,12 +117,14 @@ cosid_fill(PG_FUNCTION_ARGS)
 	const char *generator;
 	HeapTuple	row;
 	int			attnum;
+	Oid			type;
 	Datum		id;
 	bool		isnull;
 
 	check_trigger(fcinfo);
 	row = trigger->tg_trigtuple;
-	attnum = find_column(trigger->tg_relation, trigger->tg_trigger->tgargs[0]);
+	attnum = find_column(trigger->tg_relation, trigger->tg_trigger->tgargs[0],
+						 &type);
 	(void) heap_getattr(row, attnum, RelationGetDescr(trigger->tg_relation), &isnull);
 	if (!isnull)
 		return PointerGetDatum(row);
@@ -133,6 +134,8 @@ cosid_fill(PG_FUNCTION_ARGS)
 	error_context_stack = &callback;
 	check_may_mint(fcinfo->flinfo);
 	id = Int64GetDatum(cosid_generator_next(generator, (int) strlen(generator)));
+	if (type != INT8OID)
+		domain_check(id, false, type, NULL, NULL);
 	error_context_stack = callback.previous;
 
 	isnull = false;

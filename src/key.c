@@ -22,6 +22,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
 #include "parser/parse_type.h"
@@ -34,6 +35,8 @@
 
 #include "attach.h"
 #include "catalog.h"
+#include "compat.h"
+#include "definition.h"
 #include "key.h"
 #include "settings.h"
 
@@ -69,12 +72,12 @@ notice_narrow(const char *table, const KeyColumn *column)
 }
 
 static void
-notice_ambiguous(const char *table)
+notice(const char *table, const char *reason)
 {
 	ereport(NOTICE,
 			(errmsg("the primary key of table \"%s\" is left without cosid_next as its default",
 					table),
-			 errdetail("More than one of its columns could have it."),
+			 errdetail("%s", reason),
 			 errhint("Declare the column's default.")));
 }
 
@@ -90,6 +93,7 @@ choose(const char *table, List *columns)
 	const KeyColumn *sequence = NULL;
 	int			nempty = 0;
 	int			nsequence = 0;
+	int			nserved = 0;
 	ListCell   *cell;
 
 	foreach(cell, columns)
@@ -108,8 +112,8 @@ choose(const char *table, List *columns)
 			continue;
 		}
 		if (served)
-			return NULL;
-		if (column->source == SOURCE_SEQUENCE)
+			nserved++;
+		else if (column->source == SOURCE_SEQUENCE)
 		{
 			sequence = column;
 			nsequence++;
@@ -120,11 +124,18 @@ choose(const char *table, List *columns)
 			nempty++;
 		}
 	}
-	if (nsequence > 0)
-		return nsequence == 1 ? sequence : NULL;
-	if (nempty > 1)
-		notice_ambiguous(table);
-	return nempty == 1 ? empty : NULL;
+	if (nsequence > 1 || (nsequence == 0 && nserved > 0))
+		return NULL;
+	if (nsequence == 0 && nempty > 1)
+		notice(table, "More than one of its columns could have it.");
+	if (nsequence == 0 && nempty != 1)
+		return NULL;
+	if (!cosid_definition_valid_name(table))
+	{
+		notice(table, "The table's name is too long for a generator's, in UTF-8.");
+		return NULL;
+	}
+	return nsequence == 1 ? sequence : empty;
 }
 
 /* Bytes of an integer type or a domain over one; 0 for other types. */
@@ -198,6 +209,19 @@ add_element(Elements *elements, Node *node)
 	}
 }
 
+/* Whether ADD COLUMN IF NOT EXISTS does nothing. */
+static bool
+is_there(const RangeVar *table, const AlterTableCmd *command)
+{
+	Oid			relid;
+
+	if (!command->missing_ok)
+		return false;
+	relid = RangeVarGetRelid(table, NoLock, true);
+	return OidIsValid(relid) &&
+		get_attnum(relid, castNode(ColumnDef, command->def)->colname) != InvalidAttrNumber;
+}
+
 /* The elements of a statement, and its table; false for other statements. */
 static bool
 statement_elements(Node *statement, Elements *elements, RangeVar **table)
@@ -228,7 +252,8 @@ statement_elements(Node *statement, Elements *elements, RangeVar **table)
 		{
 			AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
 
-			if (command->subtype == AT_AddColumn || command->subtype == AT_AddConstraint)
+			if (command->subtype == AT_AddConstraint ||
+				(command->subtype == AT_AddColumn && !is_there(*table, command)))
 				add_element(elements, command->def);
 		}
 		return true;
@@ -409,6 +434,19 @@ change_definition(ColumnDef *definition, const char *schema, const char *generat
 	definition->constraints = lappend(definition->constraints, constraint);
 }
 
+/* The default names cosid_next in its schema: say why, before PostgreSQL does. */
+static void
+check_may_name(const CosidExtension *extension)
+{
+	if (cosid_namespace_aclcheck(extension->schema, GetUserId(), ACL_USAGE) == ACLCHECK_OK)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied for schema %s", cosid_extension_schema(extension)),
+			 errhint("Primary keys get cosid_next as their default by \"%s\", which takes USAGE on the schema of extension cosid.",
+					 "cosid.column_default")));
+}
+
 /*
  * A statement that is about to run: if it defines a primary key that gets a
  * default, a copy of it which says so, else the statement itself.  `decided`:
@@ -446,7 +484,8 @@ cosid_key_rewrite(PlannedStmt *pstmt, bool *decided)
 						   "cosid.column_default")));
 		return pstmt;
 	}
-	change_definition(definition, get_namespace_name(extension.schema), table->relname);
+	check_may_name(&extension);
+	change_definition(definition, cosid_extension_schema(&extension), table->relname);
 	return copy;
 }
 

@@ -185,6 +185,17 @@ SQL
 $target->command_ok(
 	[ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $target->connstr('hooked'), '-f', "$dir/plain.sql" ],
 	'column_default on: restored');
+$target->safe_psql('postgres', <<'SQL');
+CREATE DATABASE unhooked;
+ALTER DATABASE unhooked SET cosid.column_default = serial;
+SQL
+{
+	local $ENV{PGOPTIONS} = '-c cosid.column_default=off';
+	$target->command_ok(
+		[ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $target->connstr('unhooked'), '-f', "$dir/plain.sql" ],
+		'column_default off by PGOPTIONS: restored');
+}
+is(state_of($target, 'unhooked'), $state, 'column_default off by PGOPTIONS: all is as it was');
 
 # By the database's owner, who is no superuser and can't create the extension
 $target->safe_psql('postgres', <<'SQL');

@@ -210,6 +210,33 @@ caught();
 $node->safe_psql('shop', 'SET cosid.column_default = serial; ALTER TABLE app.t ADD PRIMARY KEY (id)');
 is(caught(), '', "column_default: nothing of the owner's runs");
 
+# What the planner evaluates of an index's, it evaluates as the table's owner.
+$node->safe_psql('shop', <<'SQL', extra_params => [ '-U', 'app' ]);
+CREATE TABLE app.folded (id bigserial);
+CREATE INDEX ON app.folded (id) WHERE app.immutable(1, 'folded') > 0;
+INSERT INTO app.folded DEFAULT VALUES;
+SQL
+caught();
+$node->safe_psql('shop', "SELECT cosid_attach('app.folded', 'id', 'order')");
+unlike(caught(), qr/as postgres/, 'cosid_attach: a constant in an index predicate is not evaluated with its rights');
+$node->safe_psql('shop', "SELECT cosid_detach('app.folded', 'id')");
+unlike(caught(), qr/as postgres/, 'nor is it by cosid_detach');
+
+# A partition that is being detached has no ancestors any more.
+$node->safe_psql('shop', <<'SQL', extra_params => [ '-U', 'app' ]);
+CREATE TABLE app.parent (id bigint, n int) PARTITION BY LIST (n);
+CREATE TABLE app.part PARTITION OF app.parent FOR VALUES IN (1);
+SQL
+my $reading = $node->background_psql('shop');
+$reading->query_safe('BEGIN; SELECT count(*) FROM app.parent');
+$node->psql('shop', <<'SQL');
+SET statement_timeout = '1s';
+ALTER TABLE app.parent DETACH PARTITION app.part CONCURRENTLY;
+SQL
+$reading->quit;
+is( sql_error($node, 'shop', "SET ROLE app; SELECT cosid_attach('app.part', 'id', 'order');")->{sqlstate},
+	'42809', 'a partition whose DETACH CONCURRENTLY was cancelled is refused');
+
 #
 # A superuser who has to wait, until a view stands where the table was
 #
