@@ -102,8 +102,9 @@
 /*
  * At which step of a claim a row may be taken; NULL: not at all.  (Step 3 is a
  * machine id without a row.)  A stable instance waits its own row out, but not
- * one in whose place it gave another up: that may be of the same wrong time.  In a local registry rows of another identity mean
- * that this server is a copy, whose origin may run: they are left to the end.
+ * one in whose place it gave another up: that may be of the same wrong time.  In
+ * a local registry rows of another identity mean that this server is a copy,
+ * whose origin may run: they are left to the end.
  */
 #define ROW_STEP \
 	"(CASE WHEN " ROW_AVOIDED " THEN NULL" \
