@@ -38,6 +38,7 @@ OBJS = \
 	src/settings.o \
 	src/slot.o \
 	src/snowflake.o \
+	src/support.o \
 	src/views.o \
 	src/worker.o
 PGFILEDESC = "cosid - distributed snowflake IDs"

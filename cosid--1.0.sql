@@ -7,14 +7,28 @@
 -- Minting
 --
 
+-- The same for COPY, see src/support.c.  Nobody can call it.
+CREATE FUNCTION cosid_next_row(internal) RETURNS bigint
+AS 'MODULE_PATHNAME', 'cosid_next'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_next_row(internal) IS 'for COPY: cosid_next for each row';
+
+CREATE FUNCTION cosid_next_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'cosid_next_support'
+LANGUAGE C STRICT;
+COMMENT ON FUNCTION cosid_next_support(internal) IS 'planner support: lets COPY insert many rows at a time';
+REVOKE ALL ON FUNCTION cosid_next_support(internal) FROM PUBLIC;
+
 CREATE FUNCTION cosid_next(name text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'cosid_next'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+SUPPORT cosid_next_support;
 COMMENT ON FUNCTION cosid_next(text) IS 'the next ID of a generator';
 
 CREATE FUNCTION cosid_next() RETURNS bigint
 AS 'MODULE_PATHNAME', 'cosid_next_share'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+SUPPORT cosid_next_support;
 COMMENT ON FUNCTION cosid_next() IS 'the next ID of the share generator, which is built in';
 
 CREATE FUNCTION cosid_next(name text, count integer) RETURNS SETOF bigint
