@@ -202,7 +202,7 @@ proctype backend(byte b; byte s; byte g)
 
 	/*
 	 * The cursor, then the clock, which reads anything; the next state is any
-	 * later one (which sequence it has is snowflake.c's matter).  Floor and
+	 * later one (which sequence it has is snowflake.h's matter).  Floor and
 	 * limit are checked here: what does not pass ends the call.
 	 */
 	:: atomic {

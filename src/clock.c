@@ -47,18 +47,6 @@ cosid_clock_now_ms(void)
 	return now_us() / 1000;
 }
 
-/* The clock in a layout's unit. */
-int64
-cosid_clock_now(CosidUnit unit)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (unit == COSID_SECOND)
-		return now.tv_sec;
-	return (int64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* A clock that only goes forward; its zero means nothing. */
 int64
 cosid_clock_monotonic_ms(void)

@@ -14,11 +14,24 @@
 #ifndef COSID_CLOCK_H
 #define COSID_CLOCK_H
 
+#include <time.h>
+
 #include "datatype/timestamp.h"
 
 #include "snowflake.h"
 
-extern int64 cosid_clock_now(CosidUnit unit);
+/* The clock in a layout's unit. */
+static inline int64
+cosid_clock_now(CosidUnit unit)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (unit == COSID_SECOND)
+		return now.tv_sec;
+	return (int64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 extern int64 cosid_clock_now_ms(void);
 extern int64 cosid_clock_monotonic_ms(void);
 extern void cosid_clock_wait(int64 until_ms, int64 spin_us);

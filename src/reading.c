@@ -4,7 +4,7 @@
  *		IDs as people see them: the SQL functions that take IDs apart, write
  *		them as strings, and read them back.
  *
- * What they do is in snowflake.c and the converters; here it gets its
+ * What they do is in snowflake.h and the converters; here it gets its
  * definition, its time zone and its errors: 22P02 for a text that is no ID,
  * 22003 for an ID (or a time) that the layout does not have.
  *

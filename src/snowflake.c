@@ -67,59 +67,6 @@ cosid_default_reset_threshold(const CosidLayout *layout)
 	return (INT64_C(1) << (layout->sequence_bit - 1)) - 1;
 }
 
-/*
- * The state after `last` when the clock reads `now` (Unix time, in the layout's
- * unit).  CosId's order of checks: clock backwards, sequence reset, next
- * sequence, overflow.
- *
- * COSID_STEP_DRY says that the sequence is used up.  The caller reads the clock
- * until it moves on and calls again for the same `last` with `dry` set: the
- * state is then sequence 0 of the new tick, which no other path gives out.
- */
-CosidStep
-cosid_step(const CosidLayout *layout, int64_t reset_threshold,
-		   uint64_t last, bool dry, int64_t now, uint64_t *next)
-{
-	int64_t		timestamp = now - layout->epoch;
-	int64_t		last_timestamp = cosid_cursor_timestamp(layout, last);
-	int64_t		sequence = (int64_t) last & cosid_max_sequence(layout);
-
-	if (timestamp < last_timestamp && last != 0)
-		return COSID_STEP_CLOCK_BACKWARDS;
-
-	if (dry)
-	{
-		if (timestamp == last_timestamp)
-			return COSID_STEP_DRY;
-		sequence = 0;
-	}
-	else
-	{
-		if (timestamp > last_timestamp && sequence >= reset_threshold)
-			sequence = 0;
-		sequence = (sequence + 1) & cosid_max_sequence(layout);
-		if (sequence == 0)
-			return COSID_STEP_DRY;
-	}
-
-	if (timestamp < 0 || timestamp > cosid_max_timestamp(layout))
-		return COSID_STEP_OVERFLOW;
-
-	*next = cosid_cursor(layout, timestamp, sequence);
-	return COSID_STEP_OK;
-}
-
-/* The ID of a cursor's state.  The machine id must fit the layout's bits. */
-int64_t
-cosid_pack(const CosidLayout *layout, uint64_t cursor, int64_t machine_id)
-{
-	uint64_t	timestamp = cursor >> layout->sequence_bit;
-	uint64_t	sequence = cursor & (uint64_t) cosid_max_sequence(layout);
-
-	return (int64_t) ((((timestamp << layout->machine_bit) |
-						(uint64_t) machine_id) << layout->sequence_bit) | sequence);
-}
-
 /* The greatest ID that any machine can give out in a tick. */
 int64_t
 cosid_last_of_tick(const CosidLayout *layout, int64_t timestamp)

@@ -9,6 +9,9 @@
  * test/vectors/sequence.tsv has calls of that implementation, and
  * test/unit/run-vectors reproduces every one.
  *
+ * What a call of cosid_next needs is inline: it costs little more than reading
+ * the clock, and calls would show.
+ *
  * Copyright (c) 2026, the cosid authors
  *
  *-------------------------------------------------------------------------
@@ -143,16 +146,64 @@ cosid_cursor_ms(const CosidLayout *layout, uint64_t cursor)
 		cosid_unit_ms(layout);
 }
 
+/*
+ * The state after `last` when the clock reads `now` (Unix time, in the layout's
+ * unit).  CosId's order of checks: clock backwards, sequence reset, next
+ * sequence, overflow.
+ *
+ * COSID_STEP_DRY says that the sequence is used up.  The caller reads the clock
+ * until it moves on and calls again for the same `last` with `dry` set: the
+ * state is then sequence 0 of the new tick, which no other path gives out.
+ */
+static inline CosidStep
+cosid_step(const CosidLayout *layout, int64_t reset_threshold,
+		   uint64_t last, bool dry, int64_t now, uint64_t *next)
+{
+	int64_t		timestamp = now - layout->epoch;
+	int64_t		last_timestamp = cosid_cursor_timestamp(layout, last);
+	int64_t		sequence = (int64_t) last & cosid_max_sequence(layout);
+
+	if (timestamp < last_timestamp && last != 0)
+		return COSID_STEP_CLOCK_BACKWARDS;
+
+	if (dry)
+	{
+		if (timestamp == last_timestamp)
+			return COSID_STEP_DRY;
+		sequence = 0;
+	}
+	else
+	{
+		if (timestamp > last_timestamp && sequence >= reset_threshold)
+			sequence = 0;
+		sequence = (sequence + 1) & cosid_max_sequence(layout);
+		if (sequence == 0)
+			return COSID_STEP_DRY;
+	}
+
+	if (timestamp < 0 || timestamp > cosid_max_timestamp(layout))
+		return COSID_STEP_OVERFLOW;
+
+	*next = cosid_cursor(layout, timestamp, sequence);
+	return COSID_STEP_OK;
+}
+
+/* The ID of a cursor's state.  The machine id must fit the layout's bits. */
+static inline int64_t
+cosid_pack(const CosidLayout *layout, uint64_t cursor, int64_t machine_id)
+{
+	uint64_t	timestamp = cursor >> layout->sequence_bit;
+	uint64_t	sequence = cursor & (uint64_t) cosid_max_sequence(layout);
+
+	return (int64_t) ((((timestamp << layout->machine_bit) |
+						(uint64_t) machine_id) << layout->sequence_bit) | sequence);
+}
+
 extern void cosid_layout_default(CosidLayout *layout, CosidUnit unit,
 								 bool safe_javascript);
 extern CosidLayoutStatus cosid_layout_check(const CosidLayout *layout,
 											bool safe_javascript);
 extern int64_t cosid_default_reset_threshold(const CosidLayout *layout);
-extern CosidStep cosid_step(const CosidLayout *layout, int64_t reset_threshold,
-							uint64_t last, bool dry, int64_t now,
-							uint64_t *next);
-extern int64_t cosid_pack(const CosidLayout *layout, uint64_t cursor,
-						  int64_t machine_id);
 extern int64_t cosid_last_of_tick(const CosidLayout *layout, int64_t timestamp);
 extern bool cosid_unpack(const CosidLayout *layout, int64_t id,
 						 CosidParts *parts);
