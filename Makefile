@@ -7,6 +7,7 @@
 #   make disk                build the slow disk that t/023_storage.pl uses
 #   make fleet               build the simulated fleet of servers
 #   make host                build the host name that t/043_distributors.pl sets
+#   make bench               build what bench/run.sh compares with
 #   make model               check the model of the grant with spin
 #   scripts/test.sh          every test there is, on a private server
 
@@ -61,4 +62,5 @@ include $(srcdir)/test/clock/clock.mk
 include $(srcdir)/test/disk/disk.mk
 include $(srcdir)/test/fleet/fleet.mk
 include $(srcdir)/test/host/host.mk
+include $(srcdir)/bench/bench.mk
 include $(srcdir)/spec/spec.mk

@@ -95,12 +95,14 @@ keep_npm_config() {
 # ----------------------------------------------------------------- sandbox
 
 # enter_sandbox NAME [ARGUMENT...]: copy the source tree to a temporary
-# directory and run scripts/NAME.sh of the copy in place of this process,
-# as the user postgres if we are root (PostgreSQL refuses to run as root).
+# directory named after NAME, and run the copy of the running script in place of
+# this process, as the user postgres if we are root (PostgreSQL refuses to run as
+# root).
 enter_sandbox() {
-    local name=$1 source dir command=()
+    local name=$1 source script dir command=()
     shift
     source=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." >/dev/null && pwd -P)
+    script=$(cd -- "$(dirname -- "$0")" >/dev/null && pwd -P)/$(basename -- "$0")
 
     # In /tmp whatever TMPDIR says: the user postgres must reach it, and the
     # path of a unix socket has at most 107 bytes.
@@ -124,7 +126,7 @@ enter_sandbox() {
         PATH="$sandbox_path" \
         HOME="$dir" TMPDIR="$dir/tmp" LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" \
         KEEP="${KEEP:-}" JOBS="${JOBS:-}" SANITIZE="${SANITIZE:-}" "${sandbox_env[@]}" \
-        bash "$dir/src/scripts/$name.sh" --in-sandbox "$dir" "$@"
+        bash "$dir/src/${script#"$source/"}" --in-sandbox "$dir" "$@"
 }
 
 # in_sandbox DIR: the beginning of the second run.
