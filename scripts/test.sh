@@ -8,6 +8,7 @@
 #   scripts/test.sh tap [FILE...]          t/*.pl
 #   scripts/test.sh demo                   scripts/demo.sh and demo-fleet.sh
 #   scripts/test.sh soak                   a minute of scripts/soak.sh
+#   scripts/test.sh instructions           bench/instructions.sh: what a call takes
 #
 # Each builds first, and a compiler warning is a failed test.  KEEP=1 keeps the
 # temporary directory, JOBS=n runs n TAP files at once (default 2).
@@ -20,8 +21,8 @@ set -euo pipefail
 
 if [ "${1:-}" != --in-sandbox ]; then
     case ${1:-all} in
-        all | unit | regress | tap | demo | soak) ;;
-        *) die "usage: scripts/test.sh [unit | regress [NAME...] | tap [FILE...] | demo | soak]" ;;
+        all | unit | regress | tap | demo | soak | instructions) ;;
+        *) die "usage: scripts/test.sh [unit | regress [NAME...] | tap [FILE...] | demo | soak | instructions]" ;;
     esac
     ensure_packages "${build_packages[@]}" libcmocka-dev perl libipc-run-perl
     case ${1:-all} in
@@ -29,6 +30,9 @@ if [ "${1:-}" != --in-sandbox ]; then
             ensure_node
             keep_npm_config
             ;;
+    esac
+    case ${1:-all} in
+        all | instructions) ensure_packages valgrind ;;
     esac
     enter_sandbox test "$@"
 fi
@@ -80,7 +84,7 @@ sum_of() { # SED-EXPRESSION LOG: the sum of the numbers that it prints
 
 build() {
     header "build (-Wall -Wextra)"
-    local log=$work/build.log status=0 warnings targets=(all unit clock disk fleet host install)
+    local log=$work/build.log status=0 warnings targets=(all unit clock disk fleet host bench install)
     [ "$only" != unit ] || targets=(unit)
     private_install "$prefix"
     run "${pgxs[@]}" -j "$(nproc)" "${targets[@]}" DESTDIR="$prefix" >"$log" 2>&1 || status=$?
@@ -199,6 +203,18 @@ soak() {
         "$(sum_of 's/^[0-9]+ passed, ([0-9]+) failed$/\1/p' "$log")" "$status"
 }
 
+# Of a compiler that has no baseline nothing is compared: one that was counted.
+instructions() {
+    header "bench/instructions.sh"
+    local log=$work/instructions.log status=0 ok
+    logged "$log" env KEEP= bash "$src/bench/instructions.sh" || status=$?
+    ok=$(sum_of 's/^([0-9]+) passed, [0-9]+ failed$/\1/p' "$log")
+    if [ "$status" -eq 0 ] && grep -q ': nothing to compare with\.$' "$log"; then
+        ok=1
+    fi
+    count instructions "$ok" "$(sum_of 's/^[0-9]+ passed, ([0-9]+) failed$/\1/p' "$log")" "$status"
+}
+
 if build; then
     case $only in
         all)
@@ -207,6 +223,7 @@ if build; then
             tap
             demo
             soak
+            instructions
             ;;
         *) "$only" "$@" ;;
     esac
