@@ -6,9 +6,10 @@
 #
 # Builds cosid, starts a server of its own, and measures in rounds: in each,
 # every contender has its turn, so that a machine that gets slower meanwhile is
-# slower for all.  Writes results.md (tables of medians), results.svg (a plot)
+# slower for all; before each measurement it waits a little for others that use
+# it (not with --quick).  Writes results.md (tables of medians), results.svg (a plot)
 # and results.tsv (every single measurement) into DIRECTORY, by default a new one
-# in /tmp.  --quick takes 2 minutes instead of 10 and is not to be quoted.
+# in /tmp.  --quick takes 2 minutes instead of 15 and is not to be quoted.
 #
 # KEEP=1 keeps the temporary directory.  Do nothing else with the machine.
 #
@@ -38,7 +39,6 @@ results=$3
 quick=$4
 SECONDS=0
 
-# A round is about 22 s, or 45.
 if [ -n "$quick" ]; then
     rounds=3 calls=500000 rows=100000 burst_s=1 sessions=60 idle_s=8 wal_ids=10000000
 else
@@ -60,6 +60,26 @@ sql() {
 # record WHAT CONTENDER VALUE
 record() {
     printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$round" "$3" >>"$raw"
+}
+
+# cpu_times: busy and all, of all cores since the machine started
+cpu_times() {
+    awk '/^cpu / { print $2 + $3 + $4 + $7 + $8, $2 + $3 + $4 + $5 + $6 + $7 + $8; exit }' /proc/stat
+}
+
+# settle: wait half a minute at most for others to leave the machine alone, and
+# note how much of it they have, in percent.
+settle() {
+    local busy=100 before all_before after all_after left=60
+    while [ "$busy" -gt 12 ] && [ "$left" -gt 0 ]; do
+        read -r before all_before < <(cpu_times)
+        sleep 0.5
+        read -r after all_after < <(cpu_times)
+        busy=$(((after - before) * 100 / (all_after - all_before)))
+        left=$((left - 1))
+        [ -z "$quick" ] || break
+    done
+    record others cpu "$busy"
 }
 
 # --------------------------------------------------------------- statements
@@ -434,7 +454,7 @@ table_of_reading() {
 
 machine() {
     echo "- $cores cores of $(sed -nE 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1), $(awk '/^MemTotal/ { printf "%.0f GB", $2 / 1e6 }' /proc/meminfo), Linux $(uname -r), clock source $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource 2>/dev/null || echo unknown)"
-    echo "- load average before and after: $load_before, $(cut -d' ' -f1 /proc/loadavg) (the run itself keeps $cores cores busy)"
+    echo "- others used $(median others cpu) % of the cores before a measurement (median; $(lowest_highest others cpu | sed -E 's/^(.*) (.*) $/\1 to \2/'))"
     echo "- $("$bin/postgres" --version), $("${CC:-gcc}" --version | head -n 1), cosid $(sed -nE "s/^default_version = '(.*)'/\1/p" "$src/cosid.control")"
     echo "- $(printf "\`%s\`, " "${settings[@]}" "jit = off" | sed 's/, $//'), the rest as initdb leaves it"
     echo "- $rounds rounds${quick:+ (--quick: too short to be quoted)}"
@@ -482,7 +502,6 @@ say() {
     printf '%4d s  %s\n' "$SECONDS" "$*"
 }
 
-load_before=$(cut -d' ' -f1 /proc/loadavg)
 say "building"
 private_install "$prefix"
 # A second library that only sleeps until the next tick
@@ -507,15 +526,10 @@ check_reading
 
 for ((round = 1; round <= rounds; round++)); do
     say "round $round of $rounds"
-    measure_calls
-    measure_one_backend
-    measure_reading
-    measure_tables
-    measure_inserts
-    measure_sharing
-    measure_scaling
-    measure_first_call
-    measure_spinning
+    for what in calls one_backend reading tables inserts sharing scaling first_call spinning; do
+        settle
+        "measure_$what"
+    done
 done
 round=1
 say "WAL"
