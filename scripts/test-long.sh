@@ -31,7 +31,7 @@ if [ "${1:-}" != --in-sandbox ]; then
         *) die "usage: scripts/test-long.sh [fuzz | address | undefined | valgrind | model | soak]" ;;
     esac
     ensure_packages "${build_packages[@]}" "clang-$clang_major" "libclang-rt-$clang_major-dev" \
-        libcmocka-dev perl libipc-run-perl spin valgrind
+        libcmocka-dev perl libipc-run-perl openssl spin valgrind
     ensure_node
     keep_npm_config
     enter_sandbox test-long "$@"

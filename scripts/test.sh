@@ -24,7 +24,7 @@ if [ "${1:-}" != --in-sandbox ]; then
         all | unit | regress | tap | demo | soak | instructions) ;;
         *) die "usage: scripts/test.sh [unit | regress [NAME...] | tap [FILE...] | demo | soak | instructions]" ;;
     esac
-    ensure_packages "${build_packages[@]}" libcmocka-dev perl libipc-run-perl
+    ensure_packages "${build_packages[@]}" libcmocka-dev perl libipc-run-perl openssl
     case ${1:-all} in
         all | tap)
             ensure_node
