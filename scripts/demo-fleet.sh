@@ -81,6 +81,7 @@ held() {
 # Processes that stand still have to go on before they can end.
 at_exit() {
     local status=$?
+    set +e # or a failure would end this, too
     touch "$work/end"
     [ -z "$stopped" ] || signal "$stopped" CONT || true
     [ ${#loads[@]} -eq 0 ] || kill "${loads[@]}" 2>/dev/null || true
