@@ -25,10 +25,12 @@
 #include "catalog/pg_extension.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/analyze.h"
+#include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/fmgroids.h"
@@ -187,6 +189,42 @@ cosid_table_name(Oid table)
 	return quote_qualified_identifier(schema, name);
 }
 
+/*
+ * Locks of names.  What is locked is a table and a hash of the name: names that
+ * share one merely wait for each other.
+ */
+
+static LOCKTAG
+name_tag(Oid table, const char *name)
+{
+	LOCKTAG		tag;
+	uint32		hash = hash_bytes((const unsigned char *) name, (int) strlen(name));
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, table, hash, 0);
+	return tag;
+}
+
+/*
+ * Lock a name of something that a table has rows about, until the end of the
+ * transaction.  False if that would take a wait and there is to be none.
+ */
+bool
+cosid_name_lock(Oid table, const char *name, LOCKMODE mode, bool wait)
+{
+	LOCKTAG		tag = name_tag(table, name);
+
+	return LockAcquire(&tag, mode, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+/* Take such a lock back. */
+void
+cosid_name_unlock(Oid table, const char *name, LOCKMODE mode)
+{
+	LOCKTAG		tag = name_tag(table, name);
+
+	LockRelease(&tag, mode, false);
+}
+
 /* The only table that statements may use now; InvalidOid: we run none. */
 static Oid	only_table = InvalidOid;
 
@@ -230,17 +268,10 @@ cosid_catalog_init(void)
 	post_parse_analyze_hook = check_analyzed;
 }
 
-/*
- * Run one statement, which uses a table by the name that cosid_table_name()
- * gave, and no other.  SPI must be connected.  Returns the number of rows, which
- * are in SPI_tuptable.
- *
- * SPI analyzes it once and plans what came of that, so what was checked is what
- * runs.
- */
-uint64
-cosid_execute(Oid table, const char *sql, int nargs, const Oid *types,
-			  Datum *values, const char *nulls)
+/* Run a statement while no other table than this may be used. */
+static uint64
+execute_on(Oid table, const char *sql, int nargs, const Oid *types,
+		   Datum *values, const char *nulls, bool read_only)
 {
 	int			code;
 
@@ -248,7 +279,7 @@ cosid_execute(Oid table, const char *sql, int nargs, const Oid *types,
 	PG_TRY();
 	{
 		code = SPI_execute_with_args(sql, nargs, unconstify(Oid *, types), values,
-									 nulls, false, 0);
+									 nulls, read_only, 0);
 	}
 	PG_FINALLY();
 	{
@@ -261,6 +292,21 @@ cosid_execute(Oid table, const char *sql, int nargs, const Oid *types,
 }
 
 /*
+ * Run one statement, which uses a table by the name that cosid_table_name()
+ * gave, and no other.  SPI must be connected.  Returns the number of rows, which
+ * are in SPI_tuptable.
+ *
+ * SPI analyzes it once and plans what came of that, so what was checked is what
+ * runs.
+ */
+uint64
+cosid_execute(Oid table, const char *sql, int nargs, const Oid *types,
+			  Datum *values, const char *nulls)
+{
+	return execute_on(table, sql, nargs, types, values, nulls, false);
+}
+
+/*
  * The same for a query, which sees all that is committed now, whatever the
  * transaction's snapshot is.
  */
@@ -268,23 +314,10 @@ uint64
 cosid_query_latest(Oid table, const char *sql, int nargs, const Oid *types,
 				   Datum *values)
 {
-	int			code;
+	uint64		rows;
 
-	only_table = table;
-	PG_TRY();
-	{
-		SPIPlanPtr	plan = SPI_prepare(sql, nargs, unconstify(Oid *, types));
-
-		code = plan == NULL ? SPI_result :
-			SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(),
-								 InvalidSnapshot, true, false, 0);
-	}
-	PG_FINALLY();
-	{
-		only_table = InvalidOid;
-	}
-	PG_END_TRY();
-	if (code < 0)
-		elog(ERROR, "could not run a query: %s", SPI_result_code_string(code));
-	return SPI_processed;
+	PushActiveSnapshot(GetLatestSnapshot());
+	rows = execute_on(table, sql, nargs, types, values, NULL, true);
+	PopActiveSnapshot();
+	return rows;
 }

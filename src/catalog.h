@@ -10,6 +10,8 @@
 #ifndef COSID_CATALOG_H
 #define COSID_CATALOG_H
 
+#include "storage/lockdefs.h"
+
 /* The extension as it is installed in the current database. */
 typedef struct CosidExtension
 {
@@ -27,6 +29,8 @@ extern Oid	cosid_function_find(const CosidExtension *extension, const char *name
 extern char *cosid_extension_schema(const CosidExtension *extension);
 extern Oid	cosid_table_owner(Oid table);
 extern char *cosid_table_name(Oid table);
+extern bool cosid_name_lock(Oid table, const char *name, LOCKMODE mode, bool wait);
+extern void cosid_name_unlock(Oid table, const char *name, LOCKMODE mode);
 extern void cosid_catalog_init(void);
 extern uint64 cosid_execute(Oid table, const char *sql, int nargs,
 							const Oid *types, Datum *values, const char *nulls);

@@ -15,7 +15,7 @@
  * done at once; then the next statement tries again.
  *
  * Everything that makes or deletes rows takes a lock on (table, name) for the
- * transaction first.  So a row that is looked for under the lock and is not
+ * transaction first; what needs a row to stay takes it shared.  So a row that is looked for under the lock and is not
  * there can be inserted without a wait for someone else's uncommitted one.
  *
  * Copyright (c) 2026, the cosid authors
@@ -33,14 +33,12 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
-#include "common/hashfn.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pgtime.h"
 #include "storage/lmgr.h"
-#include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
@@ -458,37 +456,6 @@ read_row(const char *name, CosidDefinition *definition)
 	return HeapTupleIsValid(tuple);
 }
 
-static LOCKTAG
-name_tag(Oid table, const char *name)
-{
-	LOCKTAG		tag;
-	uint32		hash = hash_bytes((const unsigned char *) name, (int) strlen(name));
-
-	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, table, hash, 0);
-	return tag;
-}
-
-/*
- * Lock a name in the table until the end of the transaction: exclusively to make
- * or delete its row, shared to keep others from that.  (What is locked is a hash
- * of it: names that share one merely wait for each other.)
- */
-static bool
-lock_name(Oid table, const char *name, LOCKMODE mode, bool wait)
-{
-	LOCKTAG		tag = name_tag(table, name);
-
-	return LockAcquire(&tag, mode, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
-}
-
-static void
-unlock_name(Oid table, const char *name, LOCKMODE mode)
-{
-	LOCKTAG		tag = name_tag(table, name);
-
-	LockRelease(&tag, mode, false);
-}
-
 /* Run a statement on the table with the rights of its owner. */
 static uint64
 execute_as_owner(Oid table, const char *sql, int nargs, const Oid *types,
@@ -597,7 +564,7 @@ pin(CosidDefinition *definition)
 	if (XactReadOnly || IsInParallelMode() || RecoveryInProgress())
 		return false;
 	if (!ConditionalLockRelationOid(table, RowExclusiveLock) ||
-		!lock_name(table, definition->name, AccessExclusiveLock, false))
+		!cosid_name_lock(table, definition->name, AccessExclusiveLock, false))
 		return false;
 	read_or_insert_row(definition);
 	return true;
@@ -722,16 +689,16 @@ cosid_definition_declare(const char *name, int length)
 		return true;
 	if (read_row(definition.name, &existing))
 	{
-		lock_name(table, definition.name, AccessShareLock, true);
+		cosid_name_lock(table, definition.name, AccessShareLock, true);
 		if (read_row(definition.name, &existing))
 			return true;
 		/* Dropped just now.  Two who hold it could not both go on below. */
-		unlock_name(table, definition.name, AccessShareLock);
+		cosid_name_unlock(table, definition.name, AccessShareLock);
 	}
 	if (!cosid_auto_create)
 		return false;
 	check_may_define(definition.name);
-	lock_name(table, definition.name, AccessExclusiveLock, true);
+	cosid_name_lock(table, definition.name, AccessExclusiveLock, true);
 	read_or_insert_row(&definition);
 	return true;
 }
@@ -769,7 +736,7 @@ cosid_definition_create(const NullableDatum *arguments, bool safe_javascript)
 		(definition.zone[0] == '\0' || pg_tzset(definition.zone) == NULL))
 		bad_parameter("zone", definition.zone, "It must be the name of a time zone.");
 
-	lock_name(find_table(), definition.name, AccessExclusiveLock, true);
+	cosid_name_lock(find_table(), definition.name, AccessExclusiveLock, true);
 	other_layout = cosid_preloaded() &&
 		cosid_slot_other_layout(definition.utf8_name, &definition.layout);
 	if (read_row(definition.name, &existing))
@@ -830,7 +797,7 @@ cosid_definition_drop(const char *name, int length)
 	Datum		values[1];
 
 	set_name(&probe, name, length);
-	lock_name(table, probe.name, AccessExclusiveLock, true);
+	cosid_name_lock(table, probe.name, AccessExclusiveLock, true);
 	check_unused(probe.name);
 	values[0] = CStringGetTextDatum(probe.name);
 	if (execute_as_owner(table,
@@ -890,7 +857,7 @@ cosid_generator_insert(PG_FUNCTION_ARGS)
 						 RelationGetDescr(table), &isnull);
 	implicit = !isnull && DatumGetBool(value);
 
-	lock_name(RelationGetRelid(table), name, AccessExclusiveLock, true);
+	cosid_name_lock(RelationGetRelid(table), name, AccessExclusiveLock, true);
 	existing = find_row(table, name);
 	if (!HeapTupleIsValid(existing))
 		return PointerGetDatum(trigger->tg_trigtuple);

@@ -35,7 +35,6 @@
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
@@ -405,22 +404,6 @@ count_others(ClaimState *state)
 }
 
 /*
- * Claims of one namespace queue up.  That is not what keeps them apart, the rows
- * are: others (CosId's services) claim without it.  But all want the lowest machine
- * id, and of many that race for it, each time one wins and the rest have looked in
- * vain; a fleet that starts at once would take minutes.
- */
-static void
-queue_up(Oid table, const char *namespace)
-{
-	LOCKTAG		tag;
-	uint32		hash = hash_bytes((const unsigned char *) namespace, (int) strlen(namespace));
-
-	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, table, hash, 0);
-	(void) LockAcquire(&tag, ExclusiveLock, false, false);
-}
-
-/*
  * Claim a machine id.  Raises errors of its statements, and 40001 when it lost
  * every race for a row.
  */
@@ -437,8 +420,16 @@ cosid_machine_claim(const CosidExtension *extension, const CosidClaim *claim,
 	SPI_connect();
 	state.table_oid = cosid_table_oid(extension, "cosid_machine");
 	state.table = cosid_table_name(state.table_oid);
+
+	/*
+	 * Claims of one namespace queue up.  That is not what keeps them apart, the
+	 * rows are: others (CosId's services) claim without it.  But all want the
+	 * lowest machine id, and of many that race for it, each time one wins and
+	 * the rest have looked in vain; a fleet that starts at once would take
+	 * minutes.
+	 */
 	if (claim->fixed_machine_id == COSID_NO_MACHINE_ID)
-		queue_up(state.table_oid, claim->namespace);
+		(void) cosid_name_lock(state.table_oid, claim->namespace, ExclusiveLock, true);
 	state.values[0] = CStringGetTextDatum(claim->namespace);
 	state.values[1] = Int64GetDatum((INT64CONST(1) << claim->machine_bit) - 1);
 	state.values[2] = CStringGetTextDatum(claim->identity);
