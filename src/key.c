@@ -544,6 +544,71 @@ table_key(Relation table, const int16 *attnums, int nattnums)
 	return columns;
 }
 
+/* Columns of a table that are a key, primary or foreign. */
+typedef struct TableKey
+{
+	char		type;			/* pg_constraint's */
+	Oid			table;
+	int16	   *attnums;
+	int			nattnums;
+} TableKey;
+
+/* What a constraint says; false for one of another type, or none. */
+static bool
+read_constraint(Oid constraint, TableKey *key)
+{
+	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+	Form_pg_constraint form;
+	bool		isnull;
+	ArrayType  *array;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_constraint) GETSTRUCT(tuple);
+	key->type = form->contype;
+	key->table = form->conrelid;
+	if (key->type == CONSTRAINT_PRIMARY || key->type == CONSTRAINT_FOREIGN)
+	{
+		array = DatumGetArrayTypePCopy(SysCacheGetAttr(CONSTROID, tuple,
+													   Anum_pg_constraint_conkey, &isnull));
+		key->attnums = (int16 *) ARR_DATA_PTR(array);
+		key->nattnums = ARR_DIMS(array)[0];
+	}
+	ReleaseSysCache(tuple);
+	return key->type == CONSTRAINT_PRIMARY || key->type == CONSTRAINT_FOREIGN;
+}
+
+/* Give a new primary key its default. */
+static void
+complete_primary(const TableKey *key)
+{
+	Relation	table = table_open(key->table, NoLock); /* the statement's lock */
+	char	   *name = pstrdup(RelationGetRelationName(table));
+	const KeyColumn *chosen = choose(name, table_key(table, key->attnums, key->nattnums));
+	AttrNumber	attnum = chosen == NULL ? InvalidAttrNumber :
+		get_attnum(key->table, chosen->name);
+
+	table_close(table, NoLock);
+	if (chosen != NULL)
+		cosid_attach_column(key->table, attnum, name);
+}
+
+/* Take back the defaults that columns of a new foreign key have as a primary key. */
+static void
+release_foreign(const TableKey *key)
+{
+	Relation	table = table_open(key->table, NoLock); /* the statement's lock */
+	char	   *name = pstrdup(RelationGetRelationName(table));
+	Bitmapset  *primary = RelationGetIndexAttrBitmap(table, INDEX_ATTR_BITMAP_PRIMARY_KEY);
+
+	table_close(table, NoLock);
+	for (int i = 0; i < key->nattnums; i++)
+	{
+		if (bms_is_member(key->attnums[i] - FirstLowInvalidHeapAttributeNumber, primary))
+			cosid_release_column(key->table, key->attnums[i], name);
+	}
+}
+
 /*
  * A constraint that was created.  A primary key (unless that is `decided`): see to
  * its default.  A foreign key: a column of the primary key that got its default
@@ -553,51 +618,13 @@ table_key(Relation table, const int16 *attnums, int nattnums)
 void
 cosid_key_created(Oid constraint, bool decided)
 {
-	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
-	Form_pg_constraint form;
-	char		type;
-	Oid			relid;
-	Relation	table;
-	bool		isnull;
-	ArrayType  *array;
-	int16	   *attnums;
-	int			nattnums;
-	const KeyColumn *chosen = NULL;
-	Bitmapset  *key = NULL;
-	char	   *name;
-
-	if (!HeapTupleIsValid(tuple))
-		return;
-	form = (Form_pg_constraint) GETSTRUCT(tuple);
-	type = form->contype;
-	if (type != CONSTRAINT_FOREIGN && (type != CONSTRAINT_PRIMARY || decided))
-	{
-		ReleaseSysCache(tuple);
-		return;
-	}
-	array = DatumGetArrayTypePCopy(SysCacheGetAttr(CONSTROID, tuple,
-												   Anum_pg_constraint_conkey, &isnull));
-	attnums = (int16 *) ARR_DATA_PTR(array);
-	nattnums = ARR_DIMS(array)[0];
-	relid = form->conrelid;
-	ReleaseSysCache(tuple);
-	table = table_open(relid, NoLock);	/* which the statement has locked */
+	TableKey	key;
 
 	/* A partition's defaults are those of the table that it is a part of. */
-	name = pstrdup(RelationGetRelationName(table));
-	if (table->rd_rel->relispartition)
-		nattnums = 0;
-	else if (type == CONSTRAINT_PRIMARY)
-		chosen = choose(name, table_key(table, attnums, nattnums));
-	else
-		key = RelationGetIndexAttrBitmap(table, INDEX_ATTR_BITMAP_PRIMARY_KEY);
-	table_close(table, NoLock);
-
-	if (chosen != NULL)
-		cosid_attach_column(relid, get_attnum(relid, chosen->name), name);
-	for (int i = 0; i < nattnums; i++)
-	{
-		if (bms_is_member(attnums[i] - FirstLowInvalidHeapAttributeNumber, key))
-			cosid_release_column(relid, attnums[i], name);
-	}
+	if (!read_constraint(constraint, &key) || get_rel_relispartition(key.table))
+		return;
+	if (key.type == CONSTRAINT_FOREIGN)
+		release_foreign(&key);
+	else if (!decided)
+		complete_primary(&key);
 }
