@@ -95,6 +95,11 @@ SELECT att_try(-9223372036854775808, 'att_ms'), att_try(NULL, 'att_ms'), att_try
 -- Before its epoch, all is to come; after its last tick, nothing.
 SELECT att_try(0, 'att_future');
 SELECT att_try((1::bigint << 42) - 1, 'att_past'), att_try(1::bigint << 42, 'att_past');
+-- What is of this tick may yet be given out: it is waited for to end.
+CREATE TABLE att_tick AS SELECT cosid_last_id(clock_timestamp(), 'att_s') AS id;
+SELECT cosid_attach('att_tick', 'id', 'att_s');
+INSERT INTO att_tick DEFAULT VALUES RETURNING id > (SELECT min(id) FROM att_tick) AS later;
+DROP TABLE att_tick;
 
 DROP FUNCTION att_try;
 DROP VIEW att_v;

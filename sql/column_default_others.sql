@@ -18,7 +18,13 @@ SELECT * FROM column_default_seen;
 SET cosid.column_default = serial;
 ALTER TABLE cdo_serial ADD PRIMARY KEY (id);
 SELECT * FROM column_default_seen;
+-- Nor does the default that goes when a key turns out to be a reference take
+-- theirs along.
+CREATE TABLE cdo_referred (id bigint PRIMARY KEY);
+ALTER TABLE cdo_parent ADD FOREIGN KEY (id) REFERENCES cdo_referred;
+SELECT * FROM column_default_seen;
 DROP TABLE cdo_parent CASCADE;
+DROP TABLE cdo_referred;
 
 -- ADD COLUMN IF NOT EXISTS of a column that is there
 CREATE TABLE cdo_there (id bigint NOT NULL);

@@ -217,6 +217,15 @@ check_type(const Column *column, bool narrow_ok)
 					 column->sql_table, column->sql_name) : 0));
 }
 
+static void
+check_exists(Oid table)
+{
+	if (get_rel_name(table) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", table)));
+}
+
 /*
  * Lock a table and all that inherit from it, and find the column.  The caller
  * must own it.  Errors: 42703, 42501 and 42809.
@@ -227,18 +236,12 @@ open_column(Oid table, const char *name, Column *column)
 	AttrNumber	attnum;
 	List	   *tree;
 
-	if (get_rel_name(table) == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", table)));
+	check_exists(table);
 	if (!cosid_class_ownercheck(table, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(table)),
 					   get_rel_name(table));
 	LockRelationOid(table, AccessExclusiveLock);
-	if (get_rel_name(table) == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", table)));
+	check_exists(table);
 
 	switch (get_rel_relkind(table))
 	{
@@ -313,10 +316,13 @@ find_collision(const Column *column, const CosidDefinition *definition)
 		return NULL;
 	if (greatest <= past)
 	{
-		/* In this very tick there may be more. */
+		/* In this very tick there may be more.  A wait may end early. */
 		if (timestamp >= 0 && timestamp <= cosid_max_timestamp(layout) &&
 			greatest >= cosid_pack(layout, cosid_cursor(layout, timestamp, 0), 0))
-			cosid_clock_wait((layout->epoch + timestamp + 1) * cosid_unit_ms(layout), 0);
+		{
+			while (cosid_clock_now(layout->unit) - layout->epoch == timestamp)
+				cosid_clock_wait((layout->epoch + timestamp + 1) * cosid_unit_ms(layout), 0);
+		}
 		return NULL;
 	}
 	return psprintf("The values go up to " INT64_FORMAT ", which generator \"%s\" reaches at %s. IDs that it gives out now go up to " INT64_FORMAT ".",
@@ -401,6 +407,15 @@ change_default(const Column *column, List *tree, const char *generator)
 		drop_sequence(lfirst_oid(cell));
 }
 
+/* A column of a primary key, which partitions have too, but heirs do not. */
+static void
+set_key_column(Column *column, Oid table, AttrNumber attnum)
+{
+	set_column(column, table, attnum);
+	if (get_rel_relkind(table) != RELKIND_PARTITIONED_TABLE)
+		column->only = "ONLY ";
+}
+
 /*
  * Let a column of a table, which is locked and the current user's, draw from a
  * generator, and let go what it drew from before, as far as nothing else uses it.
@@ -416,15 +431,9 @@ cosid_attach_column(Oid table, AttrNumber attnum, const char *generator)
 	Column		column;
 	char	   *reason;
 
-	set_column(&column, table, attnum);
-	if (get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE)
-		tree = find_all_inheritors(table, AccessExclusiveLock, NULL);
-	else
-	{
-		/* Keys aren't inherited. */
-		tree = list_make1_oid(table);
-		column.only = "ONLY ";
-	}
+	set_key_column(&column, table, attnum);
+	tree = column.only[0] == '\0' ?
+		find_all_inheritors(table, AccessExclusiveLock, NULL) : list_make1_oid(table);
 	SPI_connect();
 	if (cosid_definition_declare(generator, length))
 	{
@@ -450,7 +459,7 @@ cosid_release_column(Oid table, AttrNumber attnum, const char *generator)
 	CosidExtension extension = cosid_extension_get();
 	Column		column;
 
-	set_column(&column, table, attnum);
+	set_key_column(&column, table, attnum);
 	if (!draws_from(&extension, &column, generator))
 		return;
 	SPI_connect();
