@@ -44,6 +44,12 @@ typedef struct LeaseShared
 	CosidLease	leases[FLEXIBLE_ARRAY_MEMBER];
 } LeaseShared;
 
+/* Shared memory begins with a cache line, so each grant has one to itself. */
+StaticAssertDecl(offsetof(LeaseShared, leases) % PG_CACHE_LINE_SIZE == 0 &&
+				 sizeof(CosidLease) % PG_CACHE_LINE_SIZE == 0 &&
+				 offsetof(CosidLease, u) == sizeof(CosidLease) - PG_CACHE_LINE_SIZE,
+				 "a grant must have a cache line of its own");
+
 static LeaseShared *shared = NULL;
 
 Size

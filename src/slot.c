@@ -24,6 +24,12 @@ typedef struct SlotShared
 	CosidSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 } SlotShared;
 
+/* Shared memory begins with a cache line, so each cursor has one to itself. */
+StaticAssertDecl(offsetof(SlotShared, slots) % PG_CACHE_LINE_SIZE == 0 &&
+				 sizeof(CosidSlot) % PG_CACHE_LINE_SIZE == 0 &&
+				 offsetof(CosidSlot, u) == sizeof(CosidSlot) - PG_CACHE_LINE_SIZE,
+				 "a cursor must have a cache line of its own");
+
 static SlotShared *shared = NULL;
 
 Size
