@@ -50,6 +50,11 @@ SHLIB_LINK_INTERNAL = $(libpq)
 EXTENSION = cosid
 DATA = cosid--1.0.sql
 
+# Calls within the library need not look for another one's function of the name.
+ifeq ($(shell uname -s),Linux)
+SHLIB_LINK += -Wl,-Bsymbolic-functions
+endif
+
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)

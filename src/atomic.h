@@ -40,6 +40,9 @@ typedef pg_atomic_uint64 cosid_atomic;
 #define cosid_cas_barrier()				pg_memory_barrier()
 #endif
 
+/* For the one step that every call takes. */
+#define cosid_always_inline				pg_attribute_always_inline
+
 #else
 
 #include <stdatomic.h>
@@ -57,6 +60,8 @@ typedef _Atomic uint64_t cosid_atomic;
 #define cosid_write_barrier()			atomic_thread_fence(memory_order_release)
 #define cosid_full_barrier()			atomic_thread_fence(memory_order_seq_cst)
 #define cosid_cas_barrier()				atomic_thread_fence(memory_order_seq_cst)
+
+#define cosid_always_inline				inline
 
 #endif							/* COSID_STANDALONE */
 

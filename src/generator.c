@@ -308,7 +308,7 @@ wait_or_fail(const CosidDefinition *definition, WaitState *state,
 }
 
 /* The rest of a call whose first step gave no ID. */
-static int64
+static pg_noinline int64
 next_after_waiting(const CosidDefinition *definition, CosidMintStatus outcome,
 				   CosidMint *mint)
 {

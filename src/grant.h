@@ -91,7 +91,7 @@ typedef int64_t (*CosidClock) (CosidUnit unit);
  * With it, either the worker's look at the cursors (after its barrier) sees our
  * state, or we see that the grant is gone and throw the state away.
  */
-static inline CosidMintStatus
+static cosid_always_inline CosidMintStatus
 cosid_mint(CosidGrant *grant, cosid_atomic *cursor, const CosidLayout *layout,
 		   int64_t reset_threshold, CosidClock clock, CosidMint *mint)
 {
