@@ -582,9 +582,13 @@ static CosidDefinition *
 remember(const CosidDefinition *definition, bool pinned, uint64 read_at)
 {
 	CosidDefinition *entry;
+	bool		found;
+	int64		share;
 
-	entry = hash_search(cache, definition->name, HASH_ENTER, NULL);
+	entry = hash_search(cache, definition->name, HASH_ENTER, &found);
+	share = found ? entry->share : 0;
 	*entry = *definition;
+	entry->share = share;
 	entry->pinned = pinned;
 	entry->generation = read_at;
 	entry->statement = accepted_at;

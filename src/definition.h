@@ -66,8 +66,12 @@ typedef struct CosidDefinition
 	TimestampTz statement;		/* that used this last */
 	int			name_length;
 
-	/* The generator's state; set and used by generator.c alone. */
+	/*
+	 * The generator's state, and how many IDs this backend may take before it
+	 * asks for another share of a tick; set and used by generator.c alone.
+	 */
 	CosidSlot  *slot;
+	int64		share;
 } CosidDefinition;
 
 extern CosidDefinition *cosid_definition_mint(const char *name, int length);

@@ -40,6 +40,16 @@
 #define TICK_SPIN_US	60
 #endif
 
+/*
+ * How many shares a tick has, see take_share(), and how many IDs a share: more
+ * than its part of the tick, since not everyone comes in time to use it.
+ */
+#define SHARES_PER_TICK	8
+#define SHARE_SIZE(layout)	Max(2 * cosid_max_sequence(layout) / 15, 1)
+
+/* A tick that is further ahead than this is not waited for. */
+#define LONGEST_QUEUE_TICKS	64
+
 #define REPEAT_WISH_MS	1000
 
 /* One call's waits so far. */
@@ -268,9 +278,78 @@ wait_for_clock(const CosidDefinition *definition, WaitState *state,
 					 INT64CONST(1000) * behind_ms : 0);
 }
 
+/*
+ * Get another share of a tick, not before the given one, and wait for its tick.
+ *
+ * Whoever runs when a tick begins could take all of its IDs, and those who wake
+ * up a little late would have to try their luck again with the next one: of many
+ * clients, some would wait several times as long as others.  So while there is a
+ * queue, a backend takes IDs by the share, and when its share is used up or the
+ * tick is dry it queues for another one.  A share is a right to try, nothing
+ * else: it need not be used in its tick, nor given back.
+ *
+ * A queue begins with a tick that is dry, and has ended when its last share is of
+ * a tick that is over: until then nobody waits.  Seconds are not dealt out.
+ * Waking up late is nothing beside them, and a session that wants one ID should
+ * not wait a second for a share while the present one has IDs left.
+ */
+static void
+take_share(CosidDefinition *definition, WaitState *state, int64 from, bool dry)
+{
+	CosidSlot  *slot = definition->slot;
+	const CosidLayout *layout = &slot->layout;
+	uint64		first = (uint64) Max(from, 0) * SHARES_PER_TICK;
+	uint64		last = pg_atomic_read_u64(&slot->last_share);
+	uint64		share;
+	int64		tick;
+
+	definition->share = SHARE_SIZE(layout);
+	if (!dry && last < first)
+		return;
+	do
+	{
+		share = Max(last + 1, first);
+		/* The clock was set back, or the queue is longer than we care for. */
+		if (share - first > LONGEST_QUEUE_TICKS * SHARES_PER_TICK)
+			share = first;
+	} while (!pg_atomic_compare_exchange_u64(&slot->last_share, &last, share));
+
+	tick = (int64) (share / SHARES_PER_TICK);
+	for (;;)
+	{
+		uint64		cursor = cosid_atomic_read(&slot->u.cursor);
+		int64		now;
+
+		/* A clock that is behind the cursor is no matter of ours. */
+		pg_read_barrier();
+		now = cosid_clock_now(layout->unit) - layout->epoch;
+		if (now >= tick || now < cosid_cursor_timestamp(layout, cursor) ||
+			tick - now > LONGEST_QUEUE_TICKS + 1)
+			break;
+		count_wait(slot, state, COSID_WAIT_TICK);
+		cosid_clock_wait((layout->epoch + tick) * cosid_unit_ms(layout), TICK_SPIN_US);
+	}
+}
+
+/* The tick is dry: wait for the next one, or the one in which it is our turn. */
+static void
+wait_for_tick(CosidDefinition *definition, WaitState *state, const CosidMint *mint)
+{
+	const CosidLayout *layout = &definition->layout;
+
+	if (layout->unit == COSID_MILLISECOND)
+	{
+		take_share(definition, state, cosid_cursor_timestamp(layout, mint->last) + 1, true);
+		return;
+	}
+	count_wait(definition->slot, state, COSID_WAIT_TICK);
+	cosid_clock_wait(cosid_cursor_ms(layout, mint->last) + cosid_unit_ms(layout),
+					 TICK_SPIN_US);
+}
+
 /* A step gave no ID: do what has to be done before the next one. */
 static void
-wait_or_fail(const CosidDefinition *definition, WaitState *state,
+wait_or_fail(CosidDefinition *definition, WaitState *state,
 			 CosidMintStatus outcome, const CosidMint *mint)
 {
 	CosidSlot  *slot = definition->slot;
@@ -283,9 +362,7 @@ wait_or_fail(const CosidDefinition *definition, WaitState *state,
 			CHECK_FOR_INTERRUPTS();
 			break;
 		case COSID_MINT_DRY:
-			count_wait(slot, state, COSID_WAIT_TICK);
-			cosid_clock_wait(cosid_cursor_ms(&definition->layout, mint->last) +
-							 cosid_unit_ms(&definition->layout), TICK_SPIN_US);
+			wait_for_tick(definition, state, mint);
 			break;
 		case COSID_MINT_CLOCK_BACKWARDS:
 			wait_for_clock(definition, state, mint);
@@ -307,20 +384,28 @@ wait_or_fail(const CosidDefinition *definition, WaitState *state,
 	}
 }
 
-/* The rest of a call whose first step gave no ID. */
+/*
+ * A call that is more than one step: the share that this backend had is used up,
+ * or the first step gave no ID.
+ */
 static pg_noinline int64
-next_after_waiting(const CosidDefinition *definition, CosidMintStatus outcome,
-				   CosidMint *mint)
+next_by_steps(CosidDefinition *definition, bool needs_share, CosidMint *mint,
+			  CosidMintStatus outcome)
 {
 	CosidSlot  *slot = definition->slot;
 	WaitState	state = {.grant_deadline = 0};
 
-	do
-	{
+	if (!needs_share)
 		wait_or_fail(definition, &state, outcome, mint);
-		outcome = cosid_mint(&slot->lease->u.grant, &slot->u.cursor, &slot->layout,
-							 definition->reset_threshold, cosid_clock_now, mint);
-	} while (outcome != COSID_MINT_OK);
+	else if (slot->layout.unit == COSID_MILLISECOND)
+		take_share(definition, &state,
+				   cosid_clock_now(COSID_MILLISECOND) - slot->layout.epoch, false);
+	else
+		definition->share = PG_INT64_MAX;
+	while ((outcome = cosid_mint(&slot->lease->u.grant, &slot->u.cursor, &slot->layout,
+								 definition->reset_threshold, cosid_clock_now,
+								 mint)) != COSID_MINT_OK)
+		wait_or_fail(definition, &state, outcome, mint);
 	if (state.grant_deadline != 0)
 		ConditionVariableCancelSleep();
 	return cosid_pack(&slot->layout, mint->next, mint->machine_id);
@@ -358,9 +443,11 @@ cosid_generator_next(const char *name, int length)
 	if (unlikely(definition->slot == NULL))
 		attach_slot(definition);
 	slot = definition->slot;
+	if (unlikely(definition->share-- <= 0))
+		return next_by_steps(definition, true, &mint, COSID_MINT_AGAIN);
 	outcome = cosid_mint(&slot->lease->u.grant, &slot->u.cursor, &slot->layout,
 						 definition->reset_threshold, cosid_clock_now, &mint);
 	if (likely(outcome == COSID_MINT_OK))
 		return cosid_pack(&slot->layout, mint.next, mint.machine_id);
-	return next_after_waiting(definition, outcome, &mint);
+	return next_by_steps(definition, false, &mint, outcome);
 }

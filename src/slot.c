@@ -109,6 +109,7 @@ cosid_slot_get(CosidLease *lease, const char *name, const CosidLayout *layout)
 		pg_atomic_init_u64(&slot->earlier_id, 0);
 		for (int i = 0; i < COSID_WAIT_KINDS; i++)
 			pg_atomic_init_u64(&slot->waits[i], 0);
+		pg_atomic_init_u64(&slot->last_share, 0);
 		cosid_atomic_init(&slot->u.cursor, 0);
 		pg_write_barrier();
 		pg_atomic_write_u32(&shared->count, count + 1);

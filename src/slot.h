@@ -50,6 +50,12 @@ typedef struct CosidSlot
 	pg_atomic_uint64 waits[COSID_WAIT_KINDS];
 
 	/*
+	 * The last share that was given out of a tick (generator.c): the tick,
+	 * relative to the epoch, times the shares that a tick has, and which one.
+	 */
+	pg_atomic_uint64 last_share;
+
+	/*
 	 * Moved by cosid_mint() in backends; read by the worker and cosid_stat.
 	 * The worker lowers it, while no grant stands (cosid_slot_lower).
 	 */

@@ -58,5 +58,20 @@ foreach my $load ([ 8, 5_000 ], [ 64, 500 ])
 	cmp_ok($waits, '>', 0, "$nclients clients, saturated: they wait for ticks");
 }
 
+# A busy generator's milliseconds are dealt out by the share, to whoever waits.
+# Sessions that want a single ID need not wait for that in a second that has IDs
+# left, be it that the one before was used up.
+$node->safe_psql('shop', <<'SQL');
+SELECT cosid_create('seconds', timestamp_unit => 'second', sequence_bit => 8);
+SELECT count(*) FROM cosid_next('seconds', 300);
+SQL
+my $tick_waits =
+  "SELECT tick_waits FROM cosid_stat WHERE name = 'seconds'";
+my $before = $node->safe_psql('shop', $tick_waits);
+cmp_ok($before, '>', 0, 'a second is used up');
+mint($node, 'shop', 'seconds', 1) foreach 1 .. 30;
+is($node->safe_psql('shop', $tick_waits),
+	$before, 'short sessions do not wait for a share of a second');
+
 $node->stop;
 done_testing();
