@@ -37,6 +37,7 @@ OBJS = \
 	src/registry_local.o \
 	src/registry_remote.o \
 	src/settings.o \
+	src/shared_cache.o \
 	src/slot.o \
 	src/snowflake.o \
 	src/support.o \

@@ -24,6 +24,7 @@
 #include "distributor.h"
 #include "lease.h"
 #include "settings.h"
+#include "shared_cache.h"
 #include "slot.h"
 #include "worker.h"
 
@@ -41,6 +42,7 @@ shmem_request(void)
 		previous_shmem_request_hook();
 	RequestAddinShmemSpace(cosid_lease_shmem_size());
 	RequestAddinShmemSpace(cosid_slot_shmem_size());
+	RequestAddinShmemSpace(cosid_shared_cache_size());
 	RequestNamedLWLockTranche("cosid", 1);
 }
 
@@ -52,6 +54,7 @@ shmem_startup(void)
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	cosid_lease_shmem_init();
 	cosid_slot_shmem_init();
+	cosid_shared_cache_init();
 	LWLockRelease(AddinShmemInitLock);
 }
 
@@ -69,6 +72,7 @@ _PG_init(void)
 	shmem_startup_hook = shmem_startup;
 
 	cosid_ddl_init();
+	cosid_shared_cache_watch();
 
 	/* pg_upgrade's servers must not claim anything. */
 	if (IsBinaryUpgrade)

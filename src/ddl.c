@@ -25,6 +25,8 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_attrdef.h"
 #include "catalog/pg_constraint.h"
+#include "catalog/pg_database.h"
+#include "catalog/pg_extension.h"
 #include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
@@ -38,6 +40,7 @@
 #include "definition.h"
 #include "key.h"
 #include "settings.h"
+#include "shared_cache.h"
 
 /*
  * An object to look at; a column (table, attribute number) for its default, a
@@ -106,6 +109,11 @@ note_object(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 {
 	if (previous_object_access_hook != NULL)
 		previous_object_access_hook(access, class, object, sub, arg);
+
+	/* Rows may go with it, of which no trigger tells. */
+	if (access == OAT_DROP &&
+		(class == ExtensionRelationId || class == DatabaseRelationId))
+		cosid_shared_cache_changed();
 
 	if (current == NULL || creating_extension || IsBinaryUpgrade)
 		return;

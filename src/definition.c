@@ -15,8 +15,9 @@
  * done at once; then the next statement tries again.
  *
  * Everything that makes or deletes rows takes a lock on (table, name) for the
- * transaction first; what needs a row to stay takes it shared.  So a row that is looked for under the lock and is not
- * there can be inserted without a wait for someone else's uncommitted one.
+ * transaction first; what needs a row to stay takes it shared.  So a row that is
+ * looked for under the lock and is not there can be inserted without a wait for
+ * someone else's uncommitted one.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -45,12 +46,14 @@
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "compat.h"
 #include "definition.h"
 #include "default.h"
 #include "settings.h"
+#include "shared_cache.h"
 
 /* Of those that keep a generator from being dropped, in the message. */
 #define MAX_SHOWN_USERS		100
@@ -73,9 +76,15 @@ static const Oid column_types[COSID_COLUMNS] = {
 };
 
 /*
- * The backend's cache: entries by name, never freed.  One counts as absent when
- * its generation is an old one.
+ * The backend's cache: definitions by name, never freed.  One counts as absent
+ * when its generation is an old one.
  */
+typedef struct CacheEntry
+{
+	char		name[COSID_MAX_NAME + 1];
+	CosidDefinition *definition;
+} CacheEntry;
+
 static HTAB *cache = NULL;
 static uint64 generation = 1;
 
@@ -393,7 +402,7 @@ create_cache(void)
 {
 	HASHCTL		control = {
 		.keysize = COSID_MAX_NAME + 1,
-		.entrysize = sizeof(CosidDefinition),
+		.entrysize = sizeof(CacheEntry),
 	};
 
 	cache = hash_create("cosid generators", 16, &control, HASH_ELEM | HASH_STRINGS);
@@ -581,30 +590,38 @@ pin(CosidDefinition *definition)
 static CosidDefinition *
 remember(const CosidDefinition *definition, bool pinned, uint64 read_at)
 {
-	CosidDefinition *entry;
+	CacheEntry *entry;
+	CosidDefinition *kept;
 	bool		found;
 	int64		share;
 
 	entry = hash_search(cache, definition->name, HASH_ENTER, &found);
-	share = found ? entry->share : 0;
-	*entry = *definition;
-	entry->share = share;
-	entry->pinned = pinned;
-	entry->generation = read_at;
-	entry->statement = accepted_at;
-	return entry;
+	if (!found)
+		entry->definition = NULL;
+	if (entry->definition == NULL)
+		entry->definition = MemoryContextAllocZero(TopMemoryContext,
+												   sizeof(CosidDefinition));
+	kept = entry->definition;
+	share = kept->share;
+	*kept = *definition;
+	kept->share = share;
+	kept->pinned = pinned;
+	kept->generation = read_at;
+	kept->statement = accepted_at;
+	return kept;
 }
 
 /*
- * The cache's entry for a name that can be one; NULL if there is none that
- * holds.  An entry without a row holds for one statement.
+ * What the cache has for a name that can be one; NULL if it has nothing that
+ * holds.  What has no row holds for one statement.
  */
 static CosidDefinition *
 recall(const char *name, int length)
 {
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
 	CosidDefinition probe;
-	CosidDefinition *entry;
+	CosidDefinition *kept;
+	CacheEntry *entry;
 
 	if (cache == NULL)
 		create_cache();
@@ -615,11 +632,12 @@ recall(const char *name, int length)
 	}
 	set_name(&probe, name, length);
 	entry = hash_search(cache, probe.name, HASH_FIND, NULL);
-	if (entry == NULL || entry->generation != generation ||
-		(!entry->pinned && entry->statement != statement))
+	kept = entry == NULL ? NULL : entry->definition;
+	if (kept == NULL || kept->generation != generation ||
+		(!kept->pinned && kept->statement != statement))
 		return NULL;
-	entry->statement = statement;
-	return entry;
+	kept->statement = statement;
+	return kept;
 }
 
 /* The share generator, or what a row says; NULL if there is neither. */
@@ -628,12 +646,16 @@ load(const char *name, int length)
 {
 	CosidDefinition definition;
 	uint64		read_at = generation;
+	uint64		changes = cosid_shared_cache_changes();
 
 	cosid_definition_default(&definition, name, length);
 	if (strcmp(definition.name, COSID_SHARE_NAME) == 0 ||
-		read_row(definition.name, &definition))
+		cosid_shared_cache_find(definition.name, &definition))
 		return remember(&definition, true, read_at);
-	return NULL;
+	if (!read_row(definition.name, &definition))
+		return NULL;
+	cosid_shared_cache_keep(&definition, changes);
+	return remember(&definition, true, read_at);
 }
 
 static CosidDefinition *
@@ -875,11 +897,12 @@ cosid_generator_insert(PG_FUNCTION_ARGS)
 	return PointerGetDatum(trigger->tg_trigtuple);
 }
 
-/* After any change: tell every backend's cache. */
+/* After any change: tell every backend's cache, and the one that they share. */
 Datum
 cosid_generator_changed(PG_FUNCTION_ARGS)
 {
 	check_trigger(fcinfo);
+	cosid_shared_cache_changed();
 	CacheInvalidateRelcache(((TriggerData *) fcinfo->context)->tg_relation);
 	return PointerGetDatum(NULL);
 }

@@ -48,7 +48,7 @@ typedef enum CosidColumn
 
 typedef struct CosidDefinition
 {
-	/* The key of the cache: the name in the database's encoding. */
+	/* In the database's encoding. */
 	char		name[COSID_MAX_NAME + 1];
 
 	char		utf8_name[COSID_MAX_NAME + 1];
