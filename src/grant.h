@@ -37,11 +37,11 @@ typedef struct CosidGrant
 	 */
 	cosid_atomic version;
 	cosid_atomic machine_id;	/* constant while version is even */
-	cosid_atomic floor;			/* IDs need timestamp_ms > floor; constant
-								 * while version is even */
+	cosid_atomic floor;			/* IDs need timestamp_ms > floor; constant while
+								 * version is even */
 	cosid_atomic limit;			/* IDs need timestamp_ms <= limit: the watermark
-								 * that is durably committed; within a version
-								 * it only rises, and may be read torn from the
+								 * that is durably committed; within a version it
+								 * only rises, and may be read torn from the
 								 * others: any value it had is safe */
 } CosidGrant;
 

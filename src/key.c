@@ -593,7 +593,7 @@ complete_primary(const TableKey *key)
 		cosid_attach_column(key->table, attnum, name);
 }
 
-/* Take back the defaults that columns of a new foreign key have as a primary key. */
+/* Take back the defaults that columns of a new foreign key got as a primary key. */
 static void
 release_foreign(const TableKey *key)
 {

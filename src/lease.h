@@ -92,7 +92,7 @@ typedef struct CosidLease
 	{
 		CosidGrant	grant;
 		char		line[PG_CACHE_LINE_SIZE];
-	}			u pg_attribute_aligned(PG_CACHE_LINE_SIZE);
+	} u			pg_attribute_aligned(PG_CACHE_LINE_SIZE);
 } CosidLease;
 
 extern Size cosid_lease_shmem_size(void);

@@ -52,8 +52,8 @@ typedef struct CosidClaimed
 	int64		floor;
 	int64		watermark;
 	char		holder[128];	/* if COSID_CLAIM_HELD: its instance id */
-	int64		others;			/* machine ids that other servers hold, in a local
-								 * registry; else 0 */
+	int64		others;			/* machine ids that other servers hold, in a
+								 * local registry; else 0 */
 } CosidClaimed;
 
 /* A lease as its holder knows it: what guard and revert must match. */

@@ -102,6 +102,7 @@ cosid_local_connect(void)
 		{"idle_in_transaction_session_timeout", "0"},
 		{"exit_on_error", "off"},
 	};
+
 	BackgroundWorkerInitializeConnection(cosid_database, NULL, 0);
 
 	for (int i = 0; i < (int) lengthof(overrides); i++)
@@ -193,7 +194,8 @@ run_call(RegistryCall *call, CosidRegistryError *error)
 	error->message[0] = '\0';
 	cosid_registry_cancellable = !call->closing;
 	if (cosid_registry_cancellable && ShutdownRequestPending)
-		QueryCancelPending = InterruptPending = true;	/* SIGTERM was before that */
+		/* SIGTERM was before that. */
+		QueryCancelPending = InterruptPending = true;
 	PG_TRY();
 	{
 		status = run_transaction(call);

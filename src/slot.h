@@ -63,7 +63,7 @@ typedef struct CosidSlot
 	{
 		cosid_atomic cursor;
 		char		line[PG_CACHE_LINE_SIZE];
-	}			u pg_attribute_aligned(PG_CACHE_LINE_SIZE);
+	} u			pg_attribute_aligned(PG_CACHE_LINE_SIZE);
 } CosidSlot;
 
 extern Size cosid_slot_shmem_size(void);

@@ -209,13 +209,15 @@ lose(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
 static CosidHolding
 holding_of(const CosidLease *lease, const CosidLeaseStatus *status)
 {
-	return (CosidHolding) {
+	CosidHolding holding = {
 		.namespace = lease->namespace,
 		.machine_id = status->machine_id,
 		.instance_id = status->instance_id,
 		.token = status->token,
 		.confirmed = status->watermark,
 	};
+
+	return holding;
 }
 
 /*

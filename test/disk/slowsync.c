@@ -51,7 +51,7 @@ delay(void)
 		return;
 	read_file(path, number, sizeof(number));
 	ms = atol(number);
-	pause = (struct timespec) {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	pause = (struct timespec) {.tv_sec = ms / 1000,.tv_nsec = ms % 1000 * 1000000};
 	while (ms > 0 && nanosleep(&pause, &pause) != 0)
 		;						/* a signal does not make a disk faster */
 }

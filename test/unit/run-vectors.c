@@ -128,7 +128,7 @@ static struct
 	int64_t		machine_id;
 	int64_t		reset_threshold;
 	uint64_t	cursor;
-} generator;
+}			generator;
 
 /*
  * G	epoch	timestamp_bit	machine_bit	sequence_bit	machine_id	threshold

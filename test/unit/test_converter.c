@@ -160,9 +160,11 @@ id_at(const CosidLayout *layout, int64_t unix_second, int64_t machine_id, int64_
 static CosidConverter
 converter_of(CosidConverterKind kind, bool pad_start)
 {
-	return (CosidConverter) {
+	CosidConverter converter = {
 		.kind = kind,.pad_start = pad_start,.char_size = cosid_default_char_size(kind)
 	};
+
+	return converter;
 }
 
 /* Read a text through a copy that ends where the text does, as SQL's do. */

@@ -24,7 +24,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
-#include <stdalign.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -76,8 +75,8 @@ typedef struct Given
 /* A generator of one server: what backends share. */
 typedef struct Server
 {
-	alignas(64) CosidGrant grant;
-	alignas(64) cosid_atomic cursor;
+	CosidGrant	grant __attribute__((aligned(64)));
+	cosid_atomic cursor __attribute__((aligned(64)));
 	CosidLayout layout;
 	int64_t		reset_threshold;
 	int64_t		skew_ms;		/* how far its clock is ahead of the world's */
@@ -291,9 +290,8 @@ minter_main(void *arg)
 		if (status != COSID_MINT_OK)
 			break;
 
-		minter->given[minter->ngiven++] = (Given) {
-			mint.next, mint.machine_id, mint.floor, mint.limit
-		};
+		minter->given[minter->ngiven++] =
+			(Given) {mint.next, mint.machine_id, mint.floor, mint.limit};
 		atomic_store_explicit(&minter->progress, minter->ngiven,
 							  memory_order_relaxed);
 	}
