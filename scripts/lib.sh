@@ -22,6 +22,8 @@ die() {
     exit 1
 }
 
+style_packages=(binutils cppcheck libcmocka-dev pg-bsd-indent)
+
 # The second run's PATH, and NAME=VALUE pairs more that it is to have.
 sandbox_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 sandbox_env=()

@@ -9,6 +9,7 @@
 #   scripts/test.sh demo                   scripts/demo.sh and demo-fleet.sh
 #   scripts/test.sh soak                   a minute of scripts/soak.sh
 #   scripts/test.sh instructions           bench/instructions.sh: what a call takes
+#   scripts/test.sh style                  the code's shape, and what cppcheck finds
 #
 # Each builds first, and a compiler warning is a failed test.  KEEP=1 keeps the
 # temporary directory, JOBS=n runs n TAP files at once (default 2).
@@ -21,8 +22,8 @@ set -euo pipefail
 
 if [ "${1:-}" != --in-sandbox ]; then
     case ${1:-all} in
-        all | unit | regress | tap | demo | soak | instructions) ;;
-        *) die "usage: scripts/test.sh [unit | regress [NAME...] | tap [FILE...] | demo | soak | instructions]" ;;
+        all | unit | regress | tap | demo | soak | instructions | style) ;;
+        *) die "usage: scripts/test.sh [unit | regress [NAME...] | tap [FILE...] | demo | soak | instructions | style]" ;;
     esac
     ensure_packages "${build_packages[@]}" libcmocka-dev perl libipc-run-perl openssl
     case ${1:-all} in
@@ -33,6 +34,9 @@ if [ "${1:-}" != --in-sandbox ]; then
     esac
     case ${1:-all} in
         all | instructions) ensure_packages valgrind ;;
+    esac
+    case ${1:-all} in
+        all | style) ensure_packages "${style_packages[@]}" ;;
     esac
     enter_sandbox test "$@"
 fi
@@ -215,9 +219,21 @@ instructions() {
     count instructions "$ok" "$(sum_of 's/^[0-9]+ passed, ([0-9]+) failed$/\1/p' "$log")" "$status"
 }
 
+style() {
+    local name log=$work/style.log status
+    for name in check-format check-cppcheck; do
+        header "scripts/$name.sh"
+        status=0
+        logged "$log" bash "$src/scripts/$name.sh" || status=$?
+        count "$name" "$(sum_of 's/^([0-9]+) passed, [0-9]+ failed$/\1/p' "$log")" \
+            "$(sum_of 's/^[0-9]+ passed, ([0-9]+) failed$/\1/p' "$log")" "$status"
+    done
+}
+
 if build; then
     case $only in
         all)
+            style
             unit
             regress
             tap
