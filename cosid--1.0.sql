@@ -103,15 +103,18 @@ REVOKE ALL ON FUNCTION cosid_generator_changed() FROM PUBLIC;
 CREATE TRIGGER cosid_generator_insert BEFORE INSERT ON cosid_generator
     FOR EACH ROW EXECUTE FUNCTION cosid_generator_insert();
 ALTER TABLE cosid_generator ENABLE ALWAYS TRIGGER cosid_generator_insert;
+COMMENT ON TRIGGER cosid_generator_insert ON cosid_generator IS 'an explicit definition replaces an implicit one; restores need it';
 
 -- For each row, since the apply worker of logical replication fires no others.
 CREATE TRIGGER cosid_generator_changed AFTER INSERT OR UPDATE OR DELETE ON cosid_generator
     FOR EACH ROW EXECUTE FUNCTION cosid_generator_changed();
 ALTER TABLE cosid_generator ENABLE ALWAYS TRIGGER cosid_generator_changed;
+COMMENT ON TRIGGER cosid_generator_changed ON cosid_generator IS 'tells all sessions that definitions have changed';
 
 CREATE TRIGGER cosid_generator_truncated AFTER TRUNCATE ON cosid_generator
     FOR EACH STATEMENT EXECUTE FUNCTION cosid_generator_changed();
 ALTER TABLE cosid_generator ENABLE ALWAYS TRIGGER cosid_generator_truncated;
+COMMENT ON TRIGGER cosid_generator_truncated ON cosid_generator IS 'tells all sessions that definitions have changed';
 
 -- Anyone may see what an ID means; pg_dump and restore need both.
 GRANT SELECT ON cosid_generator TO PUBLIC;
@@ -179,6 +182,11 @@ CREATE TYPE cosid_state AS (
     friendly_id text
 );
 COMMENT ON TYPE cosid_state IS 'the parts of an ID';
+COMMENT ON COLUMN cosid_state.id IS 'the ID itself';
+COMMENT ON COLUMN cosid_state."timestamp" IS 'when it was minted, to the tick of its layout';
+COMMENT ON COLUMN cosid_state.machine_id IS 'on which server it was minted';
+COMMENT ON COLUMN cosid_state.sequence IS 'which one of that tick';
+COMMENT ON COLUMN cosid_state.friendly_id IS 'local time, machine id and sequence';
 
 -- What shows a time zone or reads a definition is STABLE, the rest IMMUTABLE.
 
@@ -342,10 +350,12 @@ REVOKE ALL ON FUNCTION cosid_machine_keep() FROM PUBLIC;
 CREATE TRIGGER cosid_machine_keep BEFORE DELETE ON cosid_machine
     FOR EACH ROW EXECUTE FUNCTION cosid_machine_keep();
 ALTER TABLE cosid_machine ENABLE ALWAYS TRIGGER cosid_machine_keep;
+COMMENT ON TRIGGER cosid_machine_keep ON cosid_machine IS 'the watermark of a machine id is not to be lost';
 
 CREATE TRIGGER cosid_machine_keep_all BEFORE TRUNCATE ON cosid_machine
     FOR EACH STATEMENT EXECUTE FUNCTION cosid_machine_keep();
 ALTER TABLE cosid_machine ENABLE ALWAYS TRIGGER cosid_machine_keep_all;
+COMMENT ON TRIGGER cosid_machine_keep_all ON cosid_machine IS 'the watermark of a machine id is not to be lost';
 
 -- One row: which server this is, for a failover that loses commits.  It is there
 -- from the start, so that one that is missing was lost.
@@ -356,6 +366,7 @@ CREATE TABLE cosid_registry (
     largest_lead bigint NOT NULL
 );
 CREATE UNIQUE INDEX cosid_registry_one_row ON cosid_registry ((true));
+COMMENT ON INDEX cosid_registry_one_row IS 'keeps cosid_registry to one row';
 COMMENT ON TABLE cosid_registry IS 'which server the registry is, one row';
 COMMENT ON COLUMN cosid_registry.system_identifier IS 'that of the server''s data directory';
 COMMENT ON COLUMN cosid_registry.timeline IS 'the timeline that it writes';
@@ -371,10 +382,12 @@ SELECT system_identifier,
 CREATE TRIGGER cosid_registry_keep BEFORE DELETE ON cosid_registry
     FOR EACH ROW EXECUTE FUNCTION cosid_machine_keep();
 ALTER TABLE cosid_registry ENABLE ALWAYS TRIGGER cosid_registry_keep;
+COMMENT ON TRIGGER cosid_registry_keep ON cosid_registry IS 'without its row, a failover that lost commits would go unnoticed';
 
 CREATE TRIGGER cosid_registry_keep_all BEFORE TRUNCATE ON cosid_registry
     FOR EACH STATEMENT EXECUTE FUNCTION cosid_machine_keep();
 ALTER TABLE cosid_registry ENABLE ALWAYS TRIGGER cosid_registry_keep_all;
+COMMENT ON TRIGGER cosid_registry_keep_all ON cosid_registry IS 'without its row, a failover that lost commits would go unnoticed';
 
 CREATE FUNCTION cosid_machine_claim(
     namespace text,
@@ -457,6 +470,17 @@ GRANT EXECUTE ON FUNCTION cosid_lease_rows() TO pg_monitor;
 
 CREATE VIEW cosid_lease AS SELECT * FROM cosid_lease_rows();
 COMMENT ON VIEW cosid_lease IS 'this server''s leases of machine ids, one for each namespace';
+COMMENT ON COLUMN cosid_lease.namespace IS 'of the generators that mint with it';
+COMMENT ON COLUMN cosid_lease.machine_id IS 'the machine id, in state lost or released the last one; null: none yet';
+COMMENT ON COLUMN cosid_lease.machine_bit IS 'how many bits the machine id was asked to fit in';
+COMMENT ON COLUMN cosid_lease.instance_id IS 'what the registry calls this server';
+COMMENT ON COLUMN cosid_lease.state IS 'claiming, held, lost or released';
+COMMENT ON COLUMN cosid_lease.floor IS 'IDs are later than this';
+COMMENT ON COLUMN cosid_lease.watermark IS 'IDs are no later than this, which the registry has committed';
+COMMENT ON COLUMN cosid_lease.claimed_at IS 'when the machine id was claimed';
+COMMENT ON COLUMN cosid_lease.guarded_at IS 'when the watermark was last raised';
+COMMENT ON COLUMN cosid_lease.last_error IS 'what kept the worker from claiming or raising, last; kept when that is over';
+COMMENT ON COLUMN cosid_lease.last_error_at IS 'when that was';
 GRANT SELECT ON cosid_lease TO pg_monitor;
 
 CREATE FUNCTION cosid_stat_rows(
@@ -483,4 +507,18 @@ GRANT EXECUTE ON FUNCTION cosid_stat_rows() TO pg_monitor;
 
 CREATE VIEW cosid_stat AS SELECT * FROM cosid_stat_rows();
 COMMENT ON VIEW cosid_stat IS 'generators that this server has minted from since it started, of all databases';
+COMMENT ON COLUMN cosid_stat.name IS 'of the generator; databases that use one name and layout share it';
+COMMENT ON COLUMN cosid_stat.namespace IS 'whose machine id it mints with';
+COMMENT ON COLUMN cosid_stat.machine_id IS 'of the last ID';
+COMMENT ON COLUMN cosid_stat.timestamp_unit IS 'millisecond or second';
+COMMENT ON COLUMN cosid_stat.epoch IS 'Unix time of timestamp 0, in the unit';
+COMMENT ON COLUMN cosid_stat.timestamp_bit IS 'bits of the timestamp';
+COMMENT ON COLUMN cosid_stat.machine_bit IS 'bits of the machine id';
+COMMENT ON COLUMN cosid_stat.sequence_bit IS 'bits of the sequence';
+COMMENT ON COLUMN cosid_stat.safe_javascript IS 'whether JavaScript''s numbers hold all its IDs exactly';
+COMMENT ON COLUMN cosid_stat.last_id IS 'the last ID; null: none since the server started';
+COMMENT ON COLUMN cosid_stat.last_timestamp IS 'its time';
+COMMENT ON COLUMN cosid_stat.tick_waits IS 'how often a call waited for the next tick, all IDs of one being given out';
+COMMENT ON COLUMN cosid_stat.clock_waits IS 'how often a call waited for a clock that was behind';
+COMMENT ON COLUMN cosid_stat.grant_waits IS 'how often a call waited for the worker: a machine id, or a higher watermark';
 GRANT SELECT ON cosid_stat TO pg_monitor;

@@ -9,7 +9,7 @@ SELECT n.nspname, e.extversion, e.extrelocatable, v.superuser, v.trusted
  WHERE e.extname = 'cosid';
 
 -- Everything in it begins with cosid_, is in the extension's schema and has a
--- comment.
+-- comment; so has each column, trigger and index of its own.
 CREATE TEMP VIEW members AS
 SELECT d.classid, d.objid, o.type, o.schema, o.identity,
        obj_description(d.objid, d.classid::regclass::name) AS comment
@@ -19,10 +19,20 @@ SELECT d.classid, d.objid, o.type, o.schema, o.identity,
 SELECT type, identity FROM members ORDER BY type, identity COLLATE "C";
 SELECT identity FROM members WHERE schema <> 'public' OR schema IS NULL OR identity !~ '^public\.cosid_';
 SELECT identity FROM members WHERE comment IS NULL AND identity !~ '\[\]$';
-SELECT c.relname, a.attname
-  FROM members m JOIN pg_class c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid AND c.relkind = 'r'
-       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
- WHERE col_description(c.oid, a.attnum) IS NULL;
+SELECT a.attrelid::regclass AS relation, a.attname
+  FROM members m JOIN pg_attribute a ON a.attnum > 0 AND NOT a.attisdropped AND a.attrelid IN
+       (SELECT c.oid FROM pg_class c LEFT JOIN pg_type t ON t.typrelid = c.oid AND c.relkind = 'c'
+         WHERE m.classid = 'pg_class'::regclass AND c.oid = m.objid AND c.relkind IN ('r', 'p', 'v', 'm')
+            OR m.classid = 'pg_type'::regclass AND t.oid = m.objid)
+ WHERE col_description(a.attrelid, a.attnum) IS NULL;
+SELECT t.tgname
+  FROM members m JOIN pg_trigger t ON m.classid = 'pg_class'::regclass AND t.tgrelid = m.objid
+ WHERE NOT t.tgisinternal AND obj_description(t.oid, 'pg_trigger') IS NULL;
+SELECT i.indexrelid::regclass AS index
+  FROM members m JOIN pg_index i ON m.classid = 'pg_class'::regclass AND i.indrelid = m.objid
+ WHERE obj_description(i.indexrelid, 'pg_class') IS NULL
+   AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid);
+SELECT obj_description(oid, 'pg_extension') FROM pg_extension WHERE extname = 'cosid';
 
 -- How each function may be used, and by whom: the owner's own right is left out.
 SELECT p.proname, p.pronargs AS args, p.provolatile AS vol, p.proparallel AS par,
