@@ -110,7 +110,7 @@ sub check_page
 }
 
 my @rows = check_page('reading-ids');
-check_page($_) foreach qw(adopting adopting-orms fleet settings sql-reference troubleshooting);
+check_page($_) foreach qw(adopting adopting-orms concepts faq fleet settings sql-reference troubleshooting);
 
 # All that reading.c defines, and nothing else.
 my %defined = map { $_ => 1 } slurp_file("$root/src/reading.c") =~ /^PG_FUNCTION_INFO_V1\((\w+)\);/mg;
