@@ -42,6 +42,7 @@ OBJS = \
 	src/snowflake.o \
 	src/support.o \
 	src/views.o \
+	src/wait_event.o \
 	src/worker.o
 PGFILEDESC = "cosid - distributed snowflake IDs"
 

@@ -457,8 +457,11 @@ CREATE FUNCTION cosid_lease_rows(
     OUT state text,
     OUT floor timestamp with time zone,
     OUT watermark timestamp with time zone,
+    OUT grant_seconds double precision,
     OUT claimed_at timestamp with time zone,
     OUT guarded_at timestamp with time zone,
+    OUT claims bigint,
+    OUT losses bigint,
     OUT last_error text,
     OUT last_error_at timestamp with time zone
 ) RETURNS SETOF record
@@ -477,8 +480,11 @@ COMMENT ON COLUMN cosid_lease.instance_id IS 'what the registry calls this serve
 COMMENT ON COLUMN cosid_lease.state IS 'claiming, held, lost or released';
 COMMENT ON COLUMN cosid_lease.floor IS 'IDs are later than this';
 COMMENT ON COLUMN cosid_lease.watermark IS 'IDs are no later than this, which the registry has committed';
+COMMENT ON COLUMN cosid_lease.grant_seconds IS 'how long IDs may still be given out if nothing happens; null: no machine id is held';
 COMMENT ON COLUMN cosid_lease.claimed_at IS 'when the machine id was claimed';
 COMMENT ON COLUMN cosid_lease.guarded_at IS 'when the watermark was last raised';
+COMMENT ON COLUMN cosid_lease.claims IS 'how often a machine id was claimed since the server started';
+COMMENT ON COLUMN cosid_lease.losses IS 'how often one was lost to another server, or given up, since then';
 COMMENT ON COLUMN cosid_lease.last_error IS 'what kept the worker from claiming or raising, last; kept when that is over';
 COMMENT ON COLUMN cosid_lease.last_error_at IS 'when that was';
 GRANT SELECT ON cosid_lease TO pg_monitor;
@@ -496,8 +502,16 @@ CREATE FUNCTION cosid_stat_rows(
     OUT last_id bigint,
     OUT last_timestamp timestamp with time zone,
     OUT tick_waits bigint,
+    OUT tick_wait_time double precision,
     OUT clock_waits bigint,
-    OUT grant_waits bigint
+    OUT clock_wait_time double precision,
+    OUT grant_waits bigint,
+    OUT grant_wait_time double precision,
+    OUT clock_errors bigint,
+    OUT grant_errors bigint,
+    OUT machine_id_errors bigint,
+    OUT timestamp_errors bigint,
+    OUT stats_reset timestamp with time zone
 ) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'cosid_stat_rows'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
@@ -519,6 +533,20 @@ COMMENT ON COLUMN cosid_stat.safe_javascript IS 'whether JavaScript''s numbers h
 COMMENT ON COLUMN cosid_stat.last_id IS 'the last ID; null: none since the server started';
 COMMENT ON COLUMN cosid_stat.last_timestamp IS 'its time';
 COMMENT ON COLUMN cosid_stat.tick_waits IS 'how often a call waited for the next tick, all IDs of one being given out';
+COMMENT ON COLUMN cosid_stat.tick_wait_time IS 'what they waited in all, in ms';
 COMMENT ON COLUMN cosid_stat.clock_waits IS 'how often a call waited for a clock that was behind';
+COMMENT ON COLUMN cosid_stat.clock_wait_time IS 'what they waited in all, in ms';
 COMMENT ON COLUMN cosid_stat.grant_waits IS 'how often a call waited for the worker: a machine id, or a higher watermark';
+COMMENT ON COLUMN cosid_stat.grant_wait_time IS 'what they waited in all, in ms';
+COMMENT ON COLUMN cosid_stat.clock_errors IS 'how often a call failed with ID001, clock moved backwards';
+COMMENT ON COLUMN cosid_stat.grant_errors IS 'how often a call failed with ID002, machine id lost or unavailable';
+COMMENT ON COLUMN cosid_stat.machine_id_errors IS 'how often a call failed with ID003, machine id overflow';
+COMMENT ON COLUMN cosid_stat.timestamp_errors IS 'how often a call failed with ID004, timestamp overflow';
+COMMENT ON COLUMN cosid_stat.stats_reset IS 'since when waits and errors are counted';
 GRANT SELECT ON cosid_stat TO pg_monitor;
+
+CREATE FUNCTION cosid_stat_reset() RETURNS void
+AS 'MODULE_PATHNAME', 'cosid_stat_reset'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION cosid_stat_reset() IS 'count the waits and errors of cosid_stat from 0 again, for all databases';
+REVOKE ALL ON FUNCTION cosid_stat_reset() FROM PUBLIC;

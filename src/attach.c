@@ -321,7 +321,8 @@ find_collision(const Column *column, const CosidDefinition *definition)
 			greatest >= cosid_pack(layout, cosid_cursor(layout, timestamp, 0), 0))
 		{
 			while (cosid_clock_now(layout->unit) - layout->epoch == timestamp)
-				cosid_clock_wait((layout->epoch + timestamp + 1) * cosid_unit_ms(layout), 0);
+				cosid_clock_wait((layout->epoch + timestamp + 1) * cosid_unit_ms(layout), 0,
+								 COSID_EVENT_TICK);
 		}
 		return NULL;
 	}

@@ -16,7 +16,6 @@
 #include "storage/latch.h"
 #include "storage/s_lock.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "clock.h"
 
@@ -49,21 +48,28 @@ cosid_clock_now_ms(void)
 
 /* A clock that only goes forward; its zero means nothing. */
 int64
-cosid_clock_monotonic_ms(void)
+cosid_clock_monotonic_us(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64
+cosid_clock_monotonic_ms(void)
+{
+	return cosid_clock_monotonic_us() / 1000;
 }
 
 /*
  * Wait for the wall clock to read until_ms.  The last spin_us of it are waited
  * out actively, the rest asleep.  May return early (the clock may be set, a
  * latch woken at any time): callers look at the clock again.  Interruptible.
+ * pg_stat_activity shows the event while it is asleep.
  */
 void
-cosid_clock_wait(int64 until_ms, int64 spin_us)
+cosid_clock_wait(int64 until_ms, int64 spin_us, CosidWaitEvent event)
 {
 	int64		until_us = until_ms * 1000;
 	int64		left_us = until_us - now_us();
@@ -79,7 +85,11 @@ cosid_clock_wait(int64 until_ms, int64 spin_us)
 			SPIN_DELAY();
 	}
 	else if (left_us < SHORT_SLEEP_US)
+	{
+		pgstat_report_wait_start(cosid_wait_event(event));
 		pg_usleep(left_us - spin_us);
+		pgstat_report_wait_end();
+	}
 	else
 	{
 		int64		left_ms = (left_us - spin_us) / 1000;
@@ -87,7 +97,7 @@ cosid_clock_wait(int64 until_ms, int64 spin_us)
 		(void) WaitLatch(MyLatch,
 						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 (long) Min(left_ms, LONGEST_SLEEP_MS),
-						 PG_WAIT_EXTENSION);
+						 cosid_wait_event(event));
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}

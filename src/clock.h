@@ -19,6 +19,7 @@
 #include "datatype/timestamp.h"
 
 #include "snowflake.h"
+#include "wait_event.h"
 
 /* The clock in a layout's unit. */
 static inline int64
@@ -33,8 +34,9 @@ cosid_clock_now(CosidUnit unit)
 }
 
 extern int64 cosid_clock_now_ms(void);
+extern int64 cosid_clock_monotonic_us(void);
 extern int64 cosid_clock_monotonic_ms(void);
-extern void cosid_clock_wait(int64 until_ms, int64 spin_us);
+extern void cosid_clock_wait(int64 until_ms, int64 spin_us, CosidWaitEvent event);
 extern bool cosid_ms_to_timestamptz(int64 unix_ms, TimestampTz *result);
 
 #endif							/* COSID_CLOCK_H */

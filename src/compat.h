@@ -39,6 +39,13 @@
 	pg_class_ownercheck(relation, role)
 #endif
 
+/* Names of wait events: from 17 on. */
+#if PG_VERSION_NUM >= 170000
+#define cosid_wait_event_new(name)	WaitEventExtensionNew(name)
+#else
+#define cosid_wait_event_new(name)	((void) (name), PG_WAIT_EXTENSION)
+#endif
+
 /* Whether partitions take the identity of the table that they are parts of. */
 #define COSID_PARTITIONS_HAVE_IDENTITY	(PG_VERSION_NUM >= 170000)
 

@@ -19,7 +19,6 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "catalog.h"
 #include "clock.h"
@@ -56,16 +55,32 @@
 typedef struct WaitState
 {
 	bool		counted[COSID_WAIT_KINDS];
+	int64		began;			/* the last of them, monotonic us */
 	int64		grant_deadline; /* monotonic ms; set with the first grant wait */
 } WaitState;
 
-/* Count a kind of wait once a call. */
+/* A wait begins.  Each kind is counted once a call. */
 static void
-count_wait(CosidSlot *slot, WaitState *state, CosidWait kind)
+begin_wait(CosidSlot *slot, WaitState *state, CosidWait kind)
 {
 	if (!state->counted[kind])
 		pg_atomic_fetch_add_u64(&slot->waits[kind], 1);
 	state->counted[kind] = true;
+	state->began = cosid_clock_monotonic_us();
+}
+
+/* It has ended.  (What a cancelled statement waited last is not counted.) */
+static void
+end_wait(CosidSlot *slot, const WaitState *state, CosidWait kind)
+{
+	pg_atomic_fetch_add_u64(&slot->wait_us[kind],
+							cosid_clock_monotonic_us() - state->began);
+}
+
+static void
+count_failure(CosidSlot *slot, CosidFailure kind)
+{
+	pg_atomic_fetch_add_u64(&slot->failures[kind], 1);
 }
 
 /* A Unix time in ms, for a message. */
@@ -82,6 +97,7 @@ ms_to_text(int64 unix_ms)
 static void
 raise_clock_backwards(const CosidDefinition *definition, int64 last_ms, int64 now_ms)
 {
+	count_failure(definition->slot, COSID_FAILED_CLOCK);
 	ereport(ERROR,
 			(errcode(ERRCODE_COSID_CLOCK_BACKWARDS),
 			 errmsg("clock moved backwards: it is " INT64_FORMAT " ms behind the last ID of generator \"%s\"",
@@ -97,6 +113,7 @@ raise_overflow(const CosidDefinition *definition, int64 now)
 	const CosidLayout *layout = &definition->layout;
 	int64		unit_ms = cosid_unit_ms(layout);
 
+	count_failure(definition->slot, COSID_FAILED_TIMESTAMP);
 	if (now < layout->epoch)
 		ereport(ERROR,
 				(errcode(ERRCODE_COSID_TIMESTAMP_OVERFLOW),
@@ -117,6 +134,7 @@ raise_overflow(const CosidDefinition *definition, int64 now)
 static void
 raise_does_not_fit(const CosidDefinition *definition, int64 machine_id)
 {
+	count_failure(definition->slot, COSID_FAILED_MACHINE_ID);
 	ereport(ERROR,
 			(errcode(ERRCODE_COSID_MACHINE_ID_OVERFLOW),
 			 errmsg("machine id overflow: machine id " INT64_FORMAT " does not fit into the %d machine bits of generator \"%s\"",
@@ -149,19 +167,24 @@ grant_problem(const CosidLeaseStatus *status, CosidMintStatus outcome,
 }
 
 static void
-raise_no_grant(CosidLease *lease, CosidMintStatus outcome, const CosidMint *mint)
+raise_no_grant(CosidSlot *slot, CosidMintStatus outcome, const CosidMint *mint)
 {
+	CosidLease *lease = slot->lease;
 	CosidLeaseStatus status;
+	bool		fits = cosid_lease_fits(lease, cosid_fixed_machine_id());
+	bool		full;
 
-	if (!cosid_lease_fits(lease, cosid_fixed_machine_id()))
+	cosid_lease_read(lease, &status);
+	full = status.full && outcome == COSID_MINT_NO_GRANT;
+	count_failure(slot, full || !fits ? COSID_FAILED_MACHINE_ID : COSID_FAILED_GRANT);
+	if (!fits)
 		ereport(ERROR,
 				(errcode(ERRCODE_COSID_MACHINE_ID_OVERFLOW),
 				 errmsg("machine id overflow: machine id %d does not fit into the %d machine bits of namespace \"%s\"",
 						cosid_fixed_machine_id(), lease->machine_bit, lease->namespace),
 				 errdetail("This server's machine id is fixed by the setting \"cosid.distributor\"."),
 				 errhint("Use a layout with more machine bits, or another distributor.")));
-	cosid_lease_read(lease, &status);
-	if (status.full && outcome == COSID_MINT_NO_GRANT)
+	if (full)
 		ereport(ERROR,
 				(errcode(ERRCODE_COSID_MACHINE_ID_OVERFLOW),
 				 errmsg("machine id overflow: all machine ids of namespace \"%s\" are taken",
@@ -180,7 +203,7 @@ raise_no_grant(CosidLease *lease, CosidMintStatus outcome, const CosidMint *mint
  * that is creating it there, waiting would be in vain.
  */
 static void
-check_own_extension(const CosidLease *lease)
+check_own_extension(CosidSlot *slot)
 {
 	CosidExtension extension;
 	char	   *database = get_database_name(MyDatabaseId);
@@ -188,10 +211,11 @@ check_own_extension(const CosidLease *lease)
 	if (database == NULL || strcmp(database, cosid_database) != 0 ||
 		!cosid_extension_find(&extension) || !extension.uncommitted)
 		return;
+	count_failure(slot, COSID_FAILED_GRANT);
 	ereport(ERROR,
 			(errcode(ERRCODE_COSID_MACHINE_ID_LOST),
 			 errmsg("machine id lost or unavailable in namespace \"%s\"",
-					lease->namespace),
+					slot->lease->namespace),
 			 errdetail("Extension cosid in database \"%s\" was created by this transaction, and the worker does not see it before that has committed.",
 					   database)));
 }
@@ -219,8 +243,7 @@ wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 					 errdetail("The registry of machine ids is in this server's own database."),
 					 errhint("A standby mints with a registry in another server, set by \"cosid.registry\".")));
 		if (outcome == COSID_MINT_NO_GRANT && !cosid_registry_is_remote())
-			check_own_extension(lease);
-		count_wait(slot, state, COSID_WAIT_GRANT);
+			check_own_extension(slot);
 		state->grant_deadline = now + cosid_wait_timeout;
 		ConditionVariablePrepareToSleep(&lease->changed);
 		cosid_lease_want(lease, wish);
@@ -246,8 +269,10 @@ wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 
 	/* A wish is repeated now and then, should the worker have had no use for it. */
 	cosid_lease_want(lease, wish);
+	begin_wait(slot, state, COSID_WAIT_GRANT);
 	(void) ConditionVariableTimedSleep(&lease->changed, (long) Min(left, REPEAT_WISH_MS),
-									   PG_WAIT_EXTENSION);
+									   cosid_wait_event(COSID_EVENT_GRANT));
+	end_wait(slot, state, COSID_WAIT_GRANT);
 	return true;
 }
 
@@ -273,9 +298,18 @@ wait_for_clock(const CosidDefinition *definition, WaitState *state,
 	}
 	if (!definition->clock_sync || behind_ms > cosid_clock_backwards_broken_threshold)
 		raise_clock_backwards(definition, last_ms, now_ms);
-	count_wait(definition->slot, state, COSID_WAIT_CLOCK);
+	begin_wait(definition->slot, state, COSID_WAIT_CLOCK);
 	cosid_clock_wait(last_ms, behind_ms <= cosid_clock_backwards_spin_threshold ?
-					 INT64CONST(1000) * behind_ms : 0);
+					 INT64CONST(1000) * behind_ms : 0, COSID_EVENT_CLOCK);
+	end_wait(definition->slot, state, COSID_WAIT_CLOCK);
+}
+
+/* Wait for a tick of a layout; may return early. */
+static void
+wait_for_tick(const CosidLayout *layout, int64 tick)
+{
+	cosid_clock_wait((layout->epoch + tick) * cosid_unit_ms(layout), TICK_SPIN_US,
+					 COSID_EVENT_TICK);
 }
 
 /*
@@ -302,6 +336,7 @@ take_share(CosidDefinition *definition, WaitState *state, int64 from, bool dry)
 	uint64		last = pg_atomic_read_u64(&slot->last_share);
 	uint64		share;
 	int64		tick;
+	bool		waits = false;
 
 	definition->share = SHARE_SIZE(layout);
 	if (!dry && last < first)
@@ -326,25 +361,30 @@ take_share(CosidDefinition *definition, WaitState *state, int64 from, bool dry)
 		if (now >= tick || now < cosid_cursor_timestamp(layout, cursor) ||
 			tick - now > LONGEST_QUEUE_TICKS + 1)
 			break;
-		count_wait(slot, state, COSID_WAIT_TICK);
-		cosid_clock_wait((layout->epoch + tick) * cosid_unit_ms(layout), TICK_SPIN_US);
+		if (!waits)
+			begin_wait(slot, state, COSID_WAIT_TICK);
+		waits = true;
+		wait_for_tick(layout, tick);
 	}
+	if (waits)
+		end_wait(slot, state, COSID_WAIT_TICK);
 }
 
 /* The tick is dry: wait for the next one, or the one in which it is our turn. */
 static void
-wait_for_tick(CosidDefinition *definition, WaitState *state, const CosidMint *mint)
+wait_for_turn(CosidDefinition *definition, WaitState *state, const CosidMint *mint)
 {
 	const CosidLayout *layout = &definition->layout;
+	int64		next = cosid_cursor_timestamp(layout, mint->last) + 1;
 
 	if (layout->unit == COSID_MILLISECOND)
 	{
-		take_share(definition, state, cosid_cursor_timestamp(layout, mint->last) + 1, true);
+		take_share(definition, state, next, true);
 		return;
 	}
-	count_wait(definition->slot, state, COSID_WAIT_TICK);
-	cosid_clock_wait(cosid_cursor_ms(layout, mint->last) + cosid_unit_ms(layout),
-					 TICK_SPIN_US);
+	begin_wait(definition->slot, state, COSID_WAIT_TICK);
+	wait_for_tick(layout, next);
+	end_wait(definition->slot, state, COSID_WAIT_TICK);
 }
 
 /* A step gave no ID: do what has to be done before the next one. */
@@ -362,7 +402,7 @@ wait_or_fail(CosidDefinition *definition, WaitState *state,
 			CHECK_FOR_INTERRUPTS();
 			break;
 		case COSID_MINT_DRY:
-			wait_for_tick(definition, state, mint);
+			wait_for_turn(definition, state, mint);
 			break;
 		case COSID_MINT_CLOCK_BACKWARDS:
 			wait_for_clock(definition, state, mint);
@@ -379,7 +419,7 @@ wait_or_fail(CosidDefinition *definition, WaitState *state,
 			/* In vain, if the one machine id that we may have is too large. */
 			if (!cosid_lease_fits(slot->lease, cosid_fixed_machine_id()) ||
 				!wait_for_grant(slot, state, outcome, mint))
-				raise_no_grant(slot->lease, outcome, mint);
+				raise_no_grant(slot, outcome, mint);
 			break;
 	}
 }

@@ -55,6 +55,8 @@ typedef struct CosidLeaseStatus
 	char		registry[COSID_MAX_REGISTRY_NAME];	/* which one: registry.c */
 	TimestampTz claimed_at;
 	TimestampTz guarded_at;
+	int64		claims;			/* since the server started */
+	int64		losses;			/* likewise; to another server, or given up */
 	bool		full;			/* the last claim found no machine id free */
 	bool		failing;		/* the last attempt ended with this error: */
 	char		last_error[COSID_MAX_ERROR];	/* empty: none yet */

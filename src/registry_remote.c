@@ -38,10 +38,10 @@
 #include "storage/fd.h"
 #include "storage/latch.h"
 #include "utils/memutils.h"
-#include "utils/wait_event.h"
 
 #include "clock.h"
 #include "registry_ways.h"
+#include "wait_event.h"
 
 /* More than libpq has parameters. */
 #define MAX_PARAMETERS		100
@@ -161,7 +161,7 @@ wait_for_socket(RemoteCall *call, int64 deadline, int events)
 		happened = WaitLatchOrSocket(MyLatch,
 									 WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT | events,
 									 PQsocket(connection), (long) left,
-									 PG_WAIT_EXTENSION);
+									 cosid_wait_event(COSID_EVENT_REGISTRY));
 		if (happened & WL_LATCH_SET)
 		{
 			ResetLatch(MyLatch);

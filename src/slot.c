@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "storage/shmem.h"
+#include "utils/timestamp.h"
 
 #include "slot.h"
 
@@ -20,6 +21,12 @@ typedef struct SlotShared
 	 * itself (a write barrier between), read by anyone.
 	 */
 	pg_atomic_uint32 count;
+
+	/*
+	 * Since when waits and errors are counted, a TimestampTz.  Written by
+	 * cosid_stat_reset, read by cosid_stat.
+	 */
+	pg_atomic_uint64 reset_at;
 
 	CosidSlot	slots[FLEXIBLE_ARRAY_MEMBER];
 } SlotShared;
@@ -46,8 +53,22 @@ cosid_slot_shmem_init(void)
 	bool		found;
 
 	shared = ShmemInitStruct("cosid slots", cosid_slot_shmem_size(), &found);
-	if (!found)
-		pg_atomic_init_u32(&shared->count, 0);
+	if (found)
+		return;
+	pg_atomic_init_u32(&shared->count, 0);
+	pg_atomic_init_u64(&shared->reset_at, (uint64) GetCurrentTimestamp());
+}
+
+static void
+init_counts(CosidSlot *slot)
+{
+	for (int i = 0; i < COSID_WAIT_KINDS; i++)
+	{
+		pg_atomic_init_u64(&slot->waits[i], 0);
+		pg_atomic_init_u64(&slot->wait_us[i], 0);
+	}
+	for (int i = 0; i < COSID_FAILURE_KINDS; i++)
+		pg_atomic_init_u64(&slot->failures[i], 0);
 }
 
 int
@@ -107,8 +128,7 @@ cosid_slot_get(CosidLease *lease, const char *name, const CosidLayout *layout)
 		strlcpy(slot->name, name, sizeof(slot->name));
 		slot->layout = *layout;
 		pg_atomic_init_u64(&slot->earlier_id, 0);
-		for (int i = 0; i < COSID_WAIT_KINDS; i++)
-			pg_atomic_init_u64(&slot->waits[i], 0);
+		init_counts(slot);
 		pg_atomic_init_u64(&slot->last_share, 0);
 		cosid_atomic_init(&slot->u.cursor, 0);
 		pg_write_barrier();
@@ -220,4 +240,32 @@ cosid_slot_last_id(CosidSlot *slot)
 		return cosid_pack(&slot->layout, cursor,
 						  (int64) cosid_atomic_read(&grant->machine_id));
 	return (int64) pg_atomic_read_u64(&slot->earlier_id);
+}
+
+/* Count waits and errors from 0 again. */
+void
+cosid_slot_reset_counts(void)
+{
+	int			count = cosid_slot_count();
+
+	for (int i = 0; i < count; i++)
+	{
+		CosidSlot  *slot = &shared->slots[i];
+
+		for (int kind = 0; kind < COSID_WAIT_KINDS; kind++)
+		{
+			pg_atomic_write_u64(&slot->waits[kind], 0);
+			pg_atomic_write_u64(&slot->wait_us[kind], 0);
+		}
+		for (int kind = 0; kind < COSID_FAILURE_KINDS; kind++)
+			pg_atomic_write_u64(&slot->failures[kind], 0);
+	}
+	pg_atomic_write_u64(&shared->reset_at, (uint64) GetCurrentTimestamp());
+}
+
+/* Since when they are counted. */
+TimestampTz
+cosid_slot_reset_at(void)
+{
+	return (TimestampTz) pg_atomic_read_u64(&shared->reset_at);
 }

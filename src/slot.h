@@ -23,7 +23,7 @@
 
 #define COSID_MAX_NAME		63	/* bytes of a generator's name, in UTF-8 */
 
-/* What callers had to wait for; kept by those who waited. */
+/* What callers had to wait for. */
 typedef enum CosidWait
 {
 	COSID_WAIT_TICK,			/* the sequence was used up */
@@ -32,6 +32,17 @@ typedef enum CosidWait
 } CosidWait;
 
 #define COSID_WAIT_KINDS	3
+
+/* What callers were told instead of an ID: ID001 to ID004. */
+typedef enum CosidFailure
+{
+	COSID_FAILED_CLOCK,			/* the clock moved backwards */
+	COSID_FAILED_GRANT,			/* machine id lost or unavailable */
+	COSID_FAILED_MACHINE_ID,	/* machine id overflow */
+	COSID_FAILED_TIMESTAMP		/* timestamp overflow */
+} CosidFailure;
+
+#define COSID_FAILURE_KINDS	4
 
 typedef struct CosidSlot
 {
@@ -46,8 +57,14 @@ typedef struct CosidSlot
 	 */
 	pg_atomic_uint64 earlier_id;
 
-	/* Number of waits by kind; added to by backends, read by cosid_stat. */
+	/*
+	 * Calls that waited and what they waited, in us, by kind; errors by kind.
+	 * Added to by those who waited or failed, set to 0 by cosid_stat_reset, read
+	 * by cosid_stat.  Each by itself: there is no order among them.
+	 */
 	pg_atomic_uint64 waits[COSID_WAIT_KINDS];
+	pg_atomic_uint64 wait_us[COSID_WAIT_KINDS];
+	pg_atomic_uint64 failures[COSID_FAILURE_KINDS];
 
 	/*
 	 * The last share that was given out of a tick (generator.c): the tick,
@@ -78,5 +95,7 @@ extern void cosid_slot_keep_ids(const CosidLease *lease, int64 floor,
 								int64 machine_id);
 extern void cosid_slot_lower(const CosidLease *lease, int64 now_ms);
 extern int64 cosid_slot_last_id(CosidSlot *slot);
+extern void cosid_slot_reset_counts(void);
+extern TimestampTz cosid_slot_reset_at(void);
 
 #endif							/* COSID_SLOT_H */

@@ -2,7 +2,7 @@
  *
  * views.c
  *		What this server's shared memory shows: the rows of the views
- *		cosid_lease and cosid_stat.
+ *		cosid_lease and cosid_stat; and what is counted there from 0 again.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -24,6 +24,7 @@
 
 PG_FUNCTION_INFO_V1(cosid_lease_rows);
 PG_FUNCTION_INFO_V1(cosid_stat_rows);
+PG_FUNCTION_INFO_V1(cosid_stat_reset);
 
 /*
  * A text from shared memory, kept in UTF-8 or in the encoding of the worker's
@@ -67,7 +68,7 @@ ms_datum(int64 unix_ms, bool *isnull)
 	return TimestampTzGetDatum(timestamp);
 }
 
-#define LEASE_COLUMNS	11
+#define LEASE_COLUMNS	14
 
 /* The rows of view cosid_lease; none when the library is not preloaded. */
 Datum
@@ -91,22 +92,26 @@ cosid_lease_rows(PG_FUNCTION_ARGS)
 		values[4] = CStringGetTextDatum(cosid_lease_state_name(status.state));
 		values[5] = ms_datum(status.floor, &nulls[5]);
 		values[6] = ms_datum(status.watermark, &nulls[6]);
-		values[7] = TimestampTzGetDatum(status.claimed_at);
-		values[8] = TimestampTzGetDatum(status.guarded_at);
-		values[9] = foreign_text(status.last_error, PG_SQL_ASCII);
-		values[10] = TimestampTzGetDatum(status.last_error_at);
+		values[7] = Float8GetDatum(Max(status.watermark - cosid_clock_now_ms(), 0) / 1000.0);
+		values[8] = TimestampTzGetDatum(status.claimed_at);
+		values[9] = TimestampTzGetDatum(status.guarded_at);
+		values[10] = Int64GetDatum(status.claims);
+		values[11] = Int64GetDatum(status.losses);
+		values[12] = foreign_text(status.last_error, PG_SQL_ASCII);
+		values[13] = TimestampTzGetDatum(status.last_error_at);
 
 		/* Never had a machine id: nothing to say about one. */
 		if (status.machine_id < 0)
-			nulls[1] = nulls[3] = nulls[5] = nulls[6] = nulls[7] = nulls[8] = true;
+			nulls[1] = nulls[3] = nulls[5] = nulls[6] = nulls[8] = nulls[9] = true;
+		nulls[7] = status.state != COSID_LEASE_HELD;
 		if (status.last_error[0] == '\0')
-			nulls[9] = nulls[10] = true;
+			nulls[12] = nulls[13] = true;
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	return (Datum) 0;
 }
 
-#define STAT_COLUMNS	14
+#define STAT_COLUMNS	22
 
 /* The rows of view cosid_stat; none when the library is not preloaded. */
 Datum
@@ -142,8 +147,23 @@ cosid_stat_rows(PG_FUNCTION_ARGS)
 		else
 			nulls[2] = nulls[9] = nulls[10] = true;
 		for (int kind = 0; kind < COSID_WAIT_KINDS; kind++)
-			values[11 + kind] = Int64GetDatum((int64) pg_atomic_read_u64(&slot->waits[kind]));
+		{
+			values[11 + 2 * kind] = Int64GetDatum((int64) pg_atomic_read_u64(&slot->waits[kind]));
+			values[12 + 2 * kind] = Float8GetDatum(pg_atomic_read_u64(&slot->wait_us[kind]) / 1000.0);
+		}
+		for (int kind = 0; kind < COSID_FAILURE_KINDS; kind++)
+			values[17 + kind] = Int64GetDatum((int64) pg_atomic_read_u64(&slot->failures[kind]));
+		values[21] = TimestampTzGetDatum(cosid_slot_reset_at());
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	return (Datum) 0;
+}
+
+/* Count the waits and errors of cosid_stat from 0 again. */
+Datum
+cosid_stat_reset(PG_FUNCTION_ARGS)
+{
+	if (cosid_preloaded())
+		cosid_slot_reset_counts();
+	PG_RETURN_VOID();
 }

@@ -49,7 +49,6 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "clock.h"
 #include "distributor.h"
@@ -58,6 +57,7 @@
 #include "registry.h"
 #include "settings.h"
 #include "slot.h"
+#include "wait_event.h"
 #include "worker.h"
 
 /*
@@ -78,6 +78,12 @@
 
 /* Giving all leases back at shutdown takes no longer than this. */
 #define RELEASE_TIMEOUT_MS		2000
+
+/*
+ * The wall clock was set if it has moved so much more or less than the monotonic
+ * one: a clock that is merely being adjusted does not between two looks.
+ */
+#define CLOCK_STEP_MS			500
 
 /* After an idle lease's heartbeat, how long until something else happens. */
 #define NEVER					PG_INT64_MAX
@@ -198,6 +204,7 @@ lose(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
 {
 	close_grant(lease, status);
 	status->state = COSID_LEASE_LOST;
+	status->losses++;
 	cosid_lease_write(lease, status);
 	control->avoid = status->machine_id;
 	ereport(LOG,
@@ -226,23 +233,26 @@ holding_of(const CosidLease *lease, const CosidLeaseStatus *status)
  * after the grant is closed and a full barrier (cosid_grant_close): what they do
  * not show has seen, or will see, that the grant is gone.
  *
- * If it can't be done, or nobody knows whether it was, the row is left as it is:
- * a second attempt, with cursors that may have been lowered since, could leave a
- * watermark below IDs that were given out.
+ * False if it can't be done, or nobody knows whether it was: then the row is left
+ * as it is.  A second attempt, with cursors that may have been lowered since,
+ * could leave a watermark below IDs that were given out.
  */
-static void
+static bool
 give_back(CosidLease *lease, const CosidLeaseStatus *status, int timeout_ms)
 {
 	CosidHolding holding = holding_of(lease, status);
 	CosidRegistryError error;
+	CosidRegistryStatus result;
 
 	close_grant(lease, status);
-	if (cosid_registry_revert(&holding,
-							  Max(status->floor, cosid_slot_largest_ms(lease)) + 1,
-							  timeout_ms, &error) == COSID_REGISTRY_FAILED)
+	result = cosid_registry_revert(&holding,
+								   Max(status->floor, cosid_slot_largest_ms(lease)) + 1,
+								   timeout_ms, &error);
+	if (result == COSID_REGISTRY_FAILED)
 		ereport(LOG,
 				(errmsg("could not give back machine id %d of cosid namespace \"%s\": %s",
 						status->machine_id, lease->namespace, error.message)));
+	return result == COSID_REGISTRY_OK;
 }
 
 /*
@@ -269,6 +279,7 @@ open_grant(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
 	strlcpy(status->instance_id, cosid_own_instance_id(), sizeof(status->instance_id));
 	strlcpy(status->registry, cosid_registry_name(), sizeof(status->registry));
 	status->claimed_at = status->guarded_at = GetCurrentTimestamp();
+	status->claims++;
 	status->full = status->failing = false;
 	/* The status first: a worker that finds an open grant relies on it. */
 	cosid_lease_write(lease, status);
@@ -430,8 +441,9 @@ give_up_jump(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 	ereport(LOG,
 			(errmsg("giving up machine id %d of cosid namespace \"%s\": the clock was set back",
 					status->machine_id, lease->namespace)));
-	give_back(lease, status, RELEASE_TIMEOUT_MS);
+	(void) give_back(lease, status, RELEASE_TIMEOUT_MS);
 	status->state = COSID_LEASE_LOST;
+	status->losses++;
 	cosid_lease_write(lease, status);
 	control->avoid = status->machine_id;
 	control->gave_up = true;
@@ -558,7 +570,10 @@ release(CosidLease *lease, int timeout_ms)
 	cosid_lease_read(lease, &status);
 	if (status.state != COSID_LEASE_HELD)
 		return;
-	give_back(lease, &status, timeout_ms);
+	if (give_back(lease, &status, timeout_ms))
+		ereport(LOG,
+				(errmsg("gave back machine id %d of cosid namespace \"%s\"",
+						status.machine_id, lease->namespace)));
 	status.state = COSID_LEASE_RELEASED;
 	cosid_lease_write(lease, &status);
 }
@@ -604,6 +619,34 @@ reload(void)
 	memset(controls, 0, sizeof(LeaseControl) * cosid_max_namespaces);
 }
 
+/* Say so when the clock was set since the last call. */
+static void
+watch_clock(void)
+{
+	static bool known = false;
+	static int64 offset;		/* of the wall clock to the monotonic one */
+	int64		before;
+	int64		wall;
+	int64		step;
+
+	before = cosid_clock_monotonic_ms();
+	wall = cosid_clock_now_ms();
+	if (cosid_clock_monotonic_ms() - before > CLOCK_STEP_MS / 2)
+		return;					/* we were paused in between: next time */
+
+	step = wall - before - offset;
+	offset += step;
+	if (known && step > CLOCK_STEP_MS)
+		ereport(LOG,
+				(errmsg("cosid noticed that the clock was set forward by %lld ms",
+						(long long) step)));
+	else if (known && step < -CLOCK_STEP_MS)
+		ereport(LOG,
+				(errmsg("cosid noticed that the clock was set back by %lld ms",
+						(long long) -step)));
+	known = true;
+}
+
 /* Sleep until the latch is set or ms have passed; -1: no limit. */
 static void
 sleep_ms(long ms)
@@ -612,7 +655,7 @@ sleep_ms(long ms)
 
 	if (ms >= 0)
 		events |= WL_TIMEOUT;
-	(void) WaitLatch(MyLatch, events, ms, PG_WAIT_EXTENSION);
+	(void) WaitLatch(MyLatch, events, ms, cosid_wait_event(COSID_EVENT_WORKER));
 	ResetLatch(MyLatch);
 }
 
@@ -663,6 +706,7 @@ cosid_worker_main(Datum main_arg pg_attribute_unused())
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
 			reload();
+		watch_clock();
 		timeout = RecoveryInProgress() && !cosid_registry_serves_standby() ?
 			RECOVERY_POLL_MS : tend_all();
 		if (!ShutdownRequestPending)

@@ -110,7 +110,7 @@ sub check_page
 }
 
 my @rows = check_page('reading-ids');
-check_page($_) foreach qw(adopting adopting-orms concepts faq fleet settings sql-reference troubleshooting);
+check_page($_) foreach qw(adopting adopting-orms concepts faq fleet monitoring settings sql-reference troubleshooting);
 
 # All that reading.c defines, and nothing else.
 my %defined = map { $_ => 1 } slurp_file("$root/src/reading.c") =~ /^PG_FUNCTION_INFO_V1\((\w+)\);/mg;
@@ -236,7 +236,7 @@ is(join(' ', grep { !$raised{$_} } map { $_->[5] =~ /\b(\w{5})\b/g } grep { $_->
 cmp_ok(scalar(@logged), '>=', 10, 'lines of the log are found');
 foreach my $line (@logged)
 {
-	my $pattern = join '.+?', map { quotemeta s/\\"/"/gr } split /%[sd]/, $line, -1;
+	my $pattern = join '.+?', map { quotemeta s/\\"/"/gr } split /%(?:ll)?[sd]/, $line, -1;
 
 	like($troubleshooting, qr/^\| `$pattern` \|/m, "troubleshooting.md has the line: $line");
 }
