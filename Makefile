@@ -46,7 +46,10 @@ OBJS = \
 	src/worker.o
 PGFILEDESC = "cosid - distributed snowflake IDs"
 
-PG_CPPFLAGS = -I$(libpq_srcdir)
+# The library knows its version, which the control file has.
+EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(srcdir)/cosid.control)
+
+PG_CPPFLAGS = -I$(libpq_srcdir) -DCOSID_VERSION='"$(EXTVERSION)"'
 SHLIB_LINK_INTERNAL = $(libpq)
 
 EXTENSION = cosid

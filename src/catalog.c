@@ -57,7 +57,12 @@ cosid_extension_find(CosidExtension *extension)
 	if (HeapTupleIsValid(tuple))
 	{
 		Form_pg_extension form = (Form_pg_extension) GETSTRUCT(tuple);
+		bool		isnull;
+		Datum		version = heap_getattr(tuple, Anum_pg_extension_extversion,
+										   RelationGetDescr(rel), &isnull);
 
+		strlcpy(extension->version, TextDatumGetCString(version),
+				sizeof(extension->version));
 		extension->oid = form->oid;
 		extension->schema = form->extnamespace;
 		extension->uncommitted =

@@ -423,6 +423,26 @@ find_table(void)
 	return generator_table;
 }
 
+/*
+ * The columns are read by their numbers.  A later version of the extension may
+ * add some; a table that has others in their place is not for this library.
+ */
+static void
+check_columns(Relation table)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+
+	for (int i = 0; i < COSID_COLUMNS; i++)
+	{
+		if (i >= desc->natts || TupleDescAttr(desc, i)->atttypid != column_types[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("table \"%s\" is not what version %s of cosid's library reads",
+							RelationGetRelationName(table), COSID_VERSION),
+					 errhint("If the library is newer than the extension in this database, run ALTER EXTENSION cosid UPDATE.")));
+	}
+}
+
 /* Find a name's row by a fresh snapshot; NULL if there is none. */
 static HeapTuple
 find_row(Relation table, const char *name)
@@ -430,6 +450,8 @@ find_row(Relation table, const char *name)
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
+
+	check_columns(table);
 
 	/* Sets rd_pkindex. */
 	list_free(RelationGetIndexList(table));
@@ -874,6 +896,7 @@ cosid_generator_insert(PG_FUNCTION_ARGS)
 		elog(ERROR, "cosid_generator_insert must be fired before an insert, for each row");
 
 	table = trigger->tg_relation;
+	check_columns(table);
 	value = heap_getattr(trigger->tg_trigtuple, COSID_COL_NAME + 1,
 						 RelationGetDescr(table), &isnull);
 	if (isnull)

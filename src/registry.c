@@ -107,6 +107,26 @@ cosid_registry_serves_standby(void)
 }
 
 /*
+ * The objects in the registry are of a version, and may differ from what this
+ * library expects: say so, once for each.  Whether they do for what is called is
+ * seen when it is.
+ */
+void
+cosid_registry_check_version(const char *version)
+{
+	static char said[NAMEDATALEN] = COSID_VERSION;
+
+	if (strcmp(version, said) == 0)
+		return;
+	strlcpy(said, version, sizeof(said));
+	if (strcmp(version, COSID_VERSION) != 0)
+		ereport(LOG,
+				(errmsg("the registry has version %s of extension cosid, but the server's library is of version %s",
+						version, COSID_VERSION),
+				 errhint("If the library is newer, run ALTER EXTENSION cosid UPDATE in the registry's database.")));
+}
+
+/*
  * Claim a machine id for a lease, with a watermark `lead` ms ahead.
  * COSID_REGISTRY_OK: `claimed` has the registry's answer.
  */

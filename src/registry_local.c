@@ -162,7 +162,10 @@ run_transaction(RegistryCall *call)
 		created = true;
 	}
 	if (cosid_extension_find(&extension))
+	{
+		cosid_registry_check_version(extension.version);
 		status = call->work(call, &extension);
+	}
 	else
 		status = COSID_REGISTRY_ABSENT;
 

@@ -381,14 +381,15 @@ set_up_session(RemoteCall *call)
 
 	if (!run(call, psprintf(settings, COSID_CALL_TIMEOUT_MS), NULL) ||
 		!run(call,
-			 "SELECT pg_catalog.quote_ident(n.nspname)"
+			 "SELECT pg_catalog.quote_ident(n.nspname), e.extversion"
 			 " FROM pg_catalog.pg_extension e"
 			 " JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace"
 			 " WHERE e.extname OPERATOR(pg_catalog.=) 'cosid'", NULL))
 		return false;
-	if (PQntuples(answer) != 1 || PQnfields(answer) != 1)
+	if (PQntuples(answer) != 1 || PQnfields(answer) != 2)
 		return fail(call, "the registry's database does not have extension cosid");
 	strlcpy(schema, PQgetvalue(answer, 0, 0), sizeof(schema));
+	cosid_registry_check_version(PQgetvalue(answer, 0, 1));
 	return true;
 }
 

@@ -20,6 +20,8 @@
 #define COSID_CALL_TIMEOUT_MS	5000
 #define COSID_LOCK_TIMEOUT		"1s"
 
+extern void cosid_registry_check_version(const char *version);
+
 extern void cosid_local_connect(void);
 extern CosidRegistryStatus cosid_local_claim(CosidClaim *claim, bool create,
 											 CosidClaimed *claimed,

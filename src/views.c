@@ -68,15 +68,33 @@ ms_datum(int64 unix_ms, bool *isnull)
 	return TimestampTzGetDatum(timestamp);
 }
 
+/*
+ * Begin to return rows.  What the function was declared to return in this
+ * database may be of another version of the extension.
+ */
+static ReturnSetInfo *
+begin_rows(FunctionCallInfo fcinfo, int columns)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (result->setDesc->natts != columns)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the extension in this database is not of the version of cosid's library, which is %s",
+						COSID_VERSION),
+				 errhint("If the library is newer, run ALTER EXTENSION cosid UPDATE.")));
+	return result;
+}
+
 #define LEASE_COLUMNS	14
 
 /* The rows of view cosid_lease; none when the library is not preloaded. */
 Datum
 cosid_lease_rows(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ReturnSetInfo *result = begin_rows(fcinfo, LEASE_COLUMNS);
 
-	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; cosid_preloaded() && i < cosid_lease_count(); i++)
 	{
 		CosidLease *lease = cosid_lease_at(i);
@@ -117,9 +135,8 @@ cosid_lease_rows(PG_FUNCTION_ARGS)
 Datum
 cosid_stat_rows(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ReturnSetInfo *result = begin_rows(fcinfo, STAT_COLUMNS);
 
-	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; cosid_preloaded() && i < cosid_slot_count(); i++)
 	{
 		CosidSlot  *slot = cosid_slot_at(i);
