@@ -57,7 +57,7 @@ types() {
     for file in bench/*.c src/*.c test/*/*.c; do
         flags=(-DCOSID_STANDALONE -std=gnu11 -Isrc)
         if grep -q '^#include "postgres.h"' "$file"; then
-            flags=(-I"$("$pg_system_bin/pg_config" --includedir-server)")
+            flags=(-DCOSID_VERSION="\"\"" -I"$("$pg_system_bin/pg_config" --includedir-server)")
         fi
         gcc -g -O0 -w "${flags[@]}" -I"$("$pg_system_bin/pg_config" --includedir)" \
             -c -o "$tmp/${file//\//-}.o" "$file"

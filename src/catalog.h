@@ -17,7 +17,8 @@ typedef struct CosidExtension
 {
 	Oid			oid;
 	Oid			schema;
-	char		version[NAMEDATALEN];	/* of its objects; the library's is COSID_VERSION */
+	char		version[NAMEDATALEN];	/* of its objects; the library's is
+										 * COSID_VERSION */
 	bool		uncommitted;	/* created by the current transaction */
 } CosidExtension;
 
