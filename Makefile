@@ -31,6 +31,7 @@ OBJS = \
 	src/key.o \
 	src/lease.o \
 	src/machine.o \
+	src/maintenance.o \
 	src/radix.o \
 	src/reading.o \
 	src/registry.o \

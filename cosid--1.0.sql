@@ -550,3 +550,26 @@ AS 'MODULE_PATHNAME', 'cosid_stat_reset'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION cosid_stat_reset() IS 'count the waits and errors of cosid_stat from 0 again, for all databases';
 REVOKE ALL ON FUNCTION cosid_stat_reset() FROM PUBLIC;
+
+--
+-- Looking after this server, and the registry
+--
+
+CREATE FUNCTION cosid_machine_forget(namespace text, machine_id integer) RETURNS void
+AS 'MODULE_PATHNAME', 'cosid_machine_forget'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
+COMMENT ON FUNCTION cosid_machine_forget(text, integer) IS 'in the registry: give back the machine id of a server that is gone for good; its watermark stays';
+REVOKE ALL ON FUNCTION cosid_machine_forget(text, integer) FROM PUBLIC;
+
+CREATE FUNCTION cosid_release() RETURNS void
+AS 'MODULE_PATHNAME', 'cosid_release'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION cosid_release() IS 'give back all machine ids of this server and claim none, until cosid_resume or a restart';
+REVOKE ALL ON FUNCTION cosid_release() FROM PUBLIC;
+
+CREATE FUNCTION cosid_resume() RETURNS void
+AS 'MODULE_PATHNAME', 'cosid_resume'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION cosid_resume() IS 'claim machine ids again after cosid_release';
+REVOKE ALL ON FUNCTION cosid_resume() FROM PUBLIC;

@@ -149,6 +149,8 @@ grant_problem(const CosidLeaseStatus *status, CosidMintStatus outcome,
 {
 	if (!cosid_worker)
 		return "The worker is switched off (\"cosid.worker\").";
+	if (cosid_release_is_set())
+		return "This server's machine ids were given back by cosid_release.";
 	if (status->failing)
 	{
 		/* Kept in the encoding of the worker's database. */

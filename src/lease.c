@@ -32,6 +32,13 @@ typedef struct LeaseShared
 	 */
 	pg_atomic_uint64 worker_latch;
 
+	/*
+	 * Machine ids are to be given back and not claimed.  Written by
+	 * cosid_release and cosid_resume, read by the worker, whose latch is set
+	 * afterwards (both are full barriers), and by callers that say why they fail.
+	 */
+	pg_atomic_uint32 release;
+
 	/* Starts of the worker since it last reached its database; the worker's. */
 	int			worker_starts;
 
@@ -154,6 +161,7 @@ cosid_lease_shmem_init(void)
 		return;
 	shared->lock = &(GetNamedLWLockTranche("cosid"))->lock;
 	pg_atomic_init_u64(&shared->worker_latch, 0);
+	pg_atomic_init_u32(&shared->release, 0);
 	shared->worker_starts = 0;
 	pg_atomic_init_u32(&shared->count, 0);
 
@@ -196,16 +204,35 @@ cosid_lease_fits(const CosidLease *lease, int machine_id)
 	return machine_id < (INT64CONST(1) << lease->machine_bit);
 }
 
+static void
+wake_worker(void)
+{
+	Latch	   *latch = (Latch *) (uintptr_t) pg_atomic_read_u64(&shared->worker_latch);
+
+	if (latch != NULL)
+		SetLatch(latch);
+}
+
 /* Ask the worker for something. */
 void
 cosid_lease_want(CosidLease *lease, CosidWish wish)
 {
-	Latch	   *latch;
-
 	pg_atomic_fetch_or_u32(&lease->wanted, wish);
-	latch = (Latch *) (uintptr_t) pg_atomic_read_u64(&shared->worker_latch);
-	if (latch != NULL)
-		SetLatch(latch);
+	wake_worker();
+}
+
+/* Have the worker give back all machine ids and claim none, or end that. */
+void
+cosid_release_set(bool release)
+{
+	pg_atomic_exchange_u32(&shared->release, release);
+	wake_worker();
+}
+
+bool
+cosid_release_is_set(void)
+{
+	return pg_atomic_read_u32(&shared->release) != 0;
 }
 
 /* For the worker: what was asked for since the last call. */
@@ -233,19 +260,27 @@ cosid_lease_write(CosidLease *lease, const CosidLeaseStatus *status)
 	ConditionVariableBroadcast(&lease->changed);
 }
 
-/* Keep an error for those who ask what is wrong; for the worker. */
+/* Keep an error for those who ask what is wrong. */
+void
+cosid_status_error(CosidLeaseStatus *status, const char *message)
+{
+	int			length = pg_mbcliplen(message, (int) strlen(message),
+									  COSID_MAX_ERROR - 1);
+
+	status->failing = true;
+	memcpy(status->last_error, message, length);
+	status->last_error[length] = '\0';
+	status->last_error_at = GetCurrentTimestamp();
+}
+
+/* The same in shared memory; for the worker. */
 void
 cosid_lease_error(CosidLease *lease, const char *message)
 {
 	CosidLeaseStatus status;
-	int			length = pg_mbcliplen(message, (int) strlen(message),
-									  COSID_MAX_ERROR - 1);
 
 	cosid_lease_read(lease, &status);
-	status.failing = true;
-	memcpy(status.last_error, message, length);
-	status.last_error[length] = '\0';
-	status.last_error_at = GetCurrentTimestamp();
+	cosid_status_error(&status, message);
 	cosid_lease_write(lease, &status);
 }
 

@@ -34,7 +34,7 @@ typedef enum CosidLeaseState
 	COSID_LEASE_HELD,
 	COSID_LEASE_LOST,			/* taken by another server, or given up; the next
 								 * claim runs */
-	COSID_LEASE_RELEASED		/* given back, at shutdown */
+	COSID_LEASE_RELEASED		/* given back, at shutdown or by cosid_release */
 } CosidLeaseState;
 
 /*
@@ -111,8 +111,11 @@ extern uint32 cosid_lease_take_wanted(CosidLease *lease);
 extern void cosid_lease_read(CosidLease *lease, CosidLeaseStatus *status);
 extern void cosid_lease_write(CosidLease *lease, const CosidLeaseStatus *status);
 extern void cosid_lease_error(CosidLease *lease, const char *message);
+extern void cosid_status_error(CosidLeaseStatus *status, const char *message);
 extern const char *cosid_lease_state_name(CosidLeaseState state);
 
+extern void cosid_release_set(bool release);
+extern bool cosid_release_is_set(void);
 extern int	cosid_worker_attach(Latch *latch);
 extern void cosid_worker_connected(void);
 extern void cosid_worker_detach(void);

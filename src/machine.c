@@ -541,12 +541,62 @@ cosid_machine_revert(const CosidExtension *extension,
 }
 
 /*
- * The same as SQL functions: what the worker of another server calls here.
+ * Give back the machine id of a server that is gone for good, which no other
+ * would be given (a stable one) or which need not wait for the name's sake.  What
+ * it may have given out stays covered: the watermark stands, a heartbeat of
+ * CosId's Java services becomes what a claim would take it for.  Should the server
+ * come back after all, the token in the row is not the one it knows.
+ *
+ * Errors: 42704 for a machine id that has no row, 55006 while its lease is live.
+ */
+static void
+forget(const CosidExtension *extension, const char *namespace, int machine_id)
+{
+	static const Oid types[4] = {TEXTOID, INT4OID, INT8OID, INT8OID};
+	Datum		values[4];
+	Oid			table = cosid_table_oid(extension, "cosid_machine");
+	char	   *name = cosid_table_name(table);
+
+	values[0] = CStringGetTextDatum(namespace);
+	values[1] = Int32GetDatum(machine_id);
+	values[2] = Int64GetDatum(cosid_clock_now_ms());
+	values[3] = Int64GetDatum(cosid_safe_guard_duration);
+	SPI_connect();
+	if (cosid_execute(table,
+					  psprintf("UPDATE %s m SET instance_id = '', owner = '', stable = false,"
+							   " last_timestamp = CASE WHEN m.fence <> m.distribute_time AND m.instance_id <> ''"
+							   " THEN m.last_timestamp + $4 ELSE m.last_timestamp END,"
+							   " distribute_time = m.distribute_time + 1, fence = m.distribute_time + 1,"
+							   " revert_time = $3"
+							   " WHERE m.namespace = $1 AND m.machine_id = $2"
+							   " AND (m.instance_id = '' OR m.last_timestamp <= $3 - $4)", name),
+					  4, types, values, NULL) == 0)
+	{
+		if (cosid_execute(table,
+						  psprintf("SELECT last_timestamp FROM %s WHERE namespace = $1 AND machine_id = $2",
+								   name),
+						  2, types, values, NULL) == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("machine id %d of namespace \"%s\" has never been claimed",
+							machine_id, namespace)));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("machine id %d of namespace \"%s\" is in use", machine_id, namespace),
+				 errdetail("Its holder has been heard of within \"cosid.safe_guard_duration\".")));
+	}
+	SPI_finish();
+}
+
+/*
+ * The same as SQL functions: what the worker of another server calls here; and
+ * cosid_machine_forget.
  */
 
 PG_FUNCTION_INFO_V1(cosid_machine_claim_sql);
 PG_FUNCTION_INFO_V1(cosid_machine_guard_sql);
 PG_FUNCTION_INFO_V1(cosid_machine_revert_sql);
+PG_FUNCTION_INFO_V1(cosid_machine_forget);
 PG_FUNCTION_INFO_V1(cosid_machine_keep);
 
 static void
@@ -556,7 +606,7 @@ find_extension(CosidExtension *extension)
 	if (IsolationUsesXactSnapshot())
 		ereport(ERROR,
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-				 errmsg("a machine id can only be claimed, guarded or reverted in isolation level READ COMMITTED")));
+				 errmsg("the registry can only be written in isolation level READ COMMITTED")));
 	if (!cosid_extension_find(extension))
 		elog(ERROR, "extension cosid does not exist");
 }
@@ -660,6 +710,17 @@ cosid_machine_revert_sql(PG_FUNCTION_ARGS)
 	holding_arguments(fcinfo, &holding);
 	find_extension(&extension);
 	PG_RETURN_BOOL(cosid_machine_revert(&extension, &holding, PG_GETARG_INT64(5)));
+}
+
+/* cosid_machine_forget(namespace text, machine_id integer) -> void */
+Datum
+cosid_machine_forget(PG_FUNCTION_ARGS)
+{
+	CosidExtension extension;
+
+	find_extension(&extension);
+	forget(&extension, text_argument(fcinfo, 0), PG_GETARG_INT32(1));
+	PG_RETURN_VOID();
 }
 
 /*

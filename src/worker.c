@@ -19,7 +19,9 @@
  *					-> give back					-> lost
  *	lost		another server has the machine id, or it was given up
  *					-> claim another one at once	-> held
- *	released	given back, at the end
+ *	released	given back, at the end or since cosid_release was called
+ *				and cosid_resume was, or the next worker starts
+ *					-> claim						-> held
  *
  * An error leaves the state as it is: minting goes on up to the limit, the
  * worker tries again with growing pauses, says so once in the log, and keeps
@@ -238,7 +240,7 @@ holding_of(const CosidLease *lease, const CosidLeaseStatus *status)
  * could leave a watermark below IDs that were given out.
  */
 static bool
-give_back(CosidLease *lease, const CosidLeaseStatus *status, int timeout_ms)
+give_back(CosidLease *lease, CosidLeaseStatus *status, int timeout_ms)
 {
 	CosidHolding holding = holding_of(lease, status);
 	CosidRegistryError error;
@@ -249,9 +251,12 @@ give_back(CosidLease *lease, const CosidLeaseStatus *status, int timeout_ms)
 								   Max(status->floor, cosid_slot_largest_ms(lease)) + 1,
 								   timeout_ms, &error);
 	if (result == COSID_REGISTRY_FAILED)
+	{
+		cosid_status_error(status, error.message);
 		ereport(LOG,
 				(errmsg("could not give back machine id %d of cosid namespace \"%s\": %s",
 						status->machine_id, lease->namespace, error.message)));
+	}
 	return result == COSID_REGISTRY_OK;
 }
 
@@ -450,6 +455,23 @@ give_up_jump(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 	cosid_slot_lower(lease, cosid_clock_now_ms());
 }
 
+/* Give a lease back, if it is held. */
+static void
+release(CosidLease *lease, int timeout_ms)
+{
+	CosidLeaseStatus status;
+
+	cosid_lease_read(lease, &status);
+	if (status.state != COSID_LEASE_HELD)
+		return;
+	if (give_back(lease, &status, timeout_ms))
+		ereport(LOG,
+				(errmsg("gave back machine id %d of cosid namespace \"%s\"",
+						status.machine_id, lease->namespace)));
+	status.state = COSID_LEASE_RELEASED;
+	cosid_lease_write(lease, &status);
+}
+
 /* When a lease that is held is to be extended next, on the monotonic clock. */
 static int64
 extension_due(CosidLease *lease, LeaseControl *control,
@@ -485,6 +507,12 @@ tend(CosidLease *lease, LeaseControl *control)
 
 	control->wanted |= (wishes & COSID_WANT_GRANT) != 0;
 	control->reclaim |= (wishes & COSID_WANT_RECLAIM) != 0;
+	if (cosid_release_is_set())
+	{
+		release(lease, RELEASE_TIMEOUT_MS);
+		control->retry_ms = control->next_try = 0;
+		return NEVER;
+	}
 	if (cosid_clock_monotonic_ms() < control->next_try)
 		return control->next_try;
 
@@ -500,7 +528,8 @@ tend(CosidLease *lease, LeaseControl *control)
 	}
 
 	if (status.state != COSID_LEASE_HELD && !ShutdownRequestPending &&
-		(control->wanted || control->eager || status.state == COSID_LEASE_LOST))
+		(control->wanted || control->eager || status.state == COSID_LEASE_LOST ||
+		 status.state == COSID_LEASE_RELEASED))
 		claim(lease, control, &status);
 
 	if (control->retry_ms != 0)
@@ -559,23 +588,6 @@ tend_all(void)
 		return -1;
 	now = cosid_clock_monotonic_ms();
 	return (long) Min(Max(next - now, 0), INT_MAX);
-}
-
-/* Give one lease back at the end. */
-static void
-release(CosidLease *lease, int timeout_ms)
-{
-	CosidLeaseStatus status;
-
-	cosid_lease_read(lease, &status);
-	if (status.state != COSID_LEASE_HELD)
-		return;
-	if (give_back(lease, &status, timeout_ms))
-		ereport(LOG,
-				(errmsg("gave back machine id %d of cosid namespace \"%s\"",
-						status.machine_id, lease->namespace)));
-	status.state = COSID_LEASE_RELEASED;
-	cosid_lease_write(lease, &status);
 }
 
 static void
