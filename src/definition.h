@@ -70,6 +70,7 @@ typedef struct CosidDefinition
 	 * The generator's state, and how many IDs this backend may take before it
 	 * asks for another share of a tick; set and used by generator.c alone.
 	 */
+	CosidLease *lease;
 	CosidSlot  *slot;
 	int64		share;
 } CosidDefinition;

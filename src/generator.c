@@ -171,7 +171,7 @@ grant_problem(const CosidLeaseStatus *status, CosidMintStatus outcome,
 static void
 raise_no_grant(CosidSlot *slot, CosidMintStatus outcome, const CosidMint *mint)
 {
-	CosidLease *lease = slot->lease;
+	CosidLease *lease = cosid_slot_lease(slot);
 	CosidLeaseStatus status;
 	bool		fits = cosid_lease_fits(lease, cosid_fixed_machine_id());
 	bool		full;
@@ -217,7 +217,7 @@ check_own_extension(CosidSlot *slot)
 	ereport(ERROR,
 			(errcode(ERRCODE_COSID_MACHINE_ID_LOST),
 			 errmsg("machine id lost or unavailable in namespace \"%s\"",
-					slot->lease->namespace),
+					cosid_slot_lease(slot)->namespace),
 			 errdetail("Extension cosid in database \"%s\" was created by this transaction, and the worker does not see it before that has committed.",
 					   database)));
 }
@@ -231,7 +231,7 @@ static bool
 wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 			   const CosidMint *mint)
 {
-	CosidLease *lease = slot->lease;
+	CosidLease *lease = cosid_slot_lease(slot);
 	CosidWish	wish = outcome == COSID_MINT_CLOCK_BACKWARDS ? COSID_WANT_RECLAIM : COSID_WANT_GRANT;
 	int64		now = cosid_clock_monotonic_ms();
 	int64		left;
@@ -296,7 +296,7 @@ wait_for_clock(const CosidDefinition *definition, WaitState *state,
 		if (definition->clock_sync &&
 			wait_for_grant(definition->slot, state, COSID_MINT_CLOCK_BACKWARDS, mint))
 			return;
-		cosid_lease_want(definition->slot->lease, COSID_WANT_RECLAIM);
+		cosid_lease_want(definition->lease, COSID_WANT_RECLAIM);
 	}
 	if (!definition->clock_sync || behind_ms > cosid_clock_backwards_broken_threshold)
 		raise_clock_backwards(definition, last_ms, now_ms);
@@ -419,7 +419,7 @@ wait_or_fail(CosidDefinition *definition, WaitState *state,
 		case COSID_MINT_FLOOR:
 		case COSID_MINT_LIMIT:
 			/* In vain, if the one machine id that we may have is too large. */
-			if (!cosid_lease_fits(slot->lease, cosid_fixed_machine_id()) ||
+			if (!cosid_lease_fits(definition->lease, cosid_fixed_machine_id()) ||
 				!wait_for_grant(slot, state, outcome, mint))
 				raise_no_grant(slot, outcome, mint);
 			break;
@@ -444,9 +444,9 @@ next_by_steps(CosidDefinition *definition, bool needs_share, CosidMint *mint,
 				   cosid_clock_now(COSID_MILLISECOND) - slot->layout.epoch, false);
 	else
 		definition->share = PG_INT64_MAX;
-	while ((outcome = cosid_mint(&slot->lease->u.grant, &slot->u.cursor, &slot->layout,
-								 definition->reset_threshold, cosid_clock_now,
-								 mint)) != COSID_MINT_OK)
+	while ((outcome = cosid_mint(&definition->lease->u.grant, &slot->u.cursor,
+								 &slot->layout, definition->reset_threshold,
+								 cosid_clock_now, mint)) != COSID_MINT_OK)
 		wait_or_fail(definition, &state, outcome, mint);
 	if (state.grant_deadline != 0)
 		ConditionVariableCancelSleep();
@@ -456,10 +456,10 @@ next_by_steps(CosidDefinition *definition, bool needs_share, CosidMint *mint,
 static void
 attach_slot(CosidDefinition *definition)
 {
-	CosidLease *lease;
-
-	lease = cosid_lease_get(definition->namespace, definition->layout.machine_bit);
-	definition->slot = cosid_slot_get(lease, definition->utf8_name, &definition->layout);
+	definition->lease = cosid_lease_get(definition->namespace,
+										definition->layout.machine_bit);
+	definition->slot = cosid_slot_get(definition->lease, definition->utf8_name,
+									  &definition->layout);
 }
 
 /*
@@ -487,7 +487,7 @@ cosid_generator_next(const char *name, int length)
 	slot = definition->slot;
 	if (unlikely(definition->share-- <= 0))
 		return next_by_steps(definition, true, &mint, COSID_MINT_AGAIN);
-	outcome = cosid_mint(&slot->lease->u.grant, &slot->u.cursor, &slot->layout,
+	outcome = cosid_mint(&definition->lease->u.grant, &slot->u.cursor, &slot->layout,
 						 definition->reset_threshold, cosid_clock_now, &mint);
 	if (likely(outcome == COSID_MINT_OK))
 		return cosid_pack(&slot->layout, mint.next, mint.machine_id);

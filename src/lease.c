@@ -20,12 +20,6 @@
 typedef struct LeaseShared
 {
 	/*
-	 * Guards the creation of leases and slots and all CosidLeaseStatus.  Never
-	 * taken to mint.
-	 */
-	LWLock	   *lock;
-
-	/*
 	 * The worker's latch, NULL while none runs.  Written by the worker, read by
 	 * backends; a stale one is some process's latch, which a spurious wake-up
 	 * does not hurt.
@@ -59,6 +53,12 @@ StaticAssertDecl(offsetof(LeaseShared, leases) % PG_CACHE_LINE_SIZE == 0 &&
 
 static LeaseShared *shared = NULL;
 
+/*
+ * Guards the creation of leases and slots and all CosidLeaseStatus.  Never taken
+ * to mint.
+ */
+static LWLock *lock;
+
 Size
 cosid_lease_shmem_size(void)
 {
@@ -76,7 +76,7 @@ cosid_preloaded(void)
 LWLock *
 cosid_lock(void)
 {
-	return shared->lock;
+	return lock;
 }
 
 int
@@ -94,6 +94,12 @@ cosid_lease_at(int index)
 	return &shared->leases[index];
 }
 
+int
+cosid_lease_index(const CosidLease *lease)
+{
+	return (int) (lease - shared->leases);
+}
+
 static CosidLease *
 find_lease(const char *namespace)
 {
@@ -109,10 +115,10 @@ find_lease(const char *namespace)
 
 /* Set up a lease and publish it.  There must be room. */
 static CosidLease *
-add_lease(const char *namespace, int machine_bit)
+add_lease(LeaseShared *memory, const char *namespace, int machine_bit)
 {
-	uint32		count = pg_atomic_read_u32(&shared->count);
-	CosidLease *lease = &shared->leases[count];
+	uint32		count = pg_atomic_read_u32(&memory->count);
+	CosidLease *lease = &memory->leases[count];
 
 	memset(lease, 0, sizeof(CosidLease));
 	strlcpy(lease->namespace, namespace, sizeof(lease->namespace));
@@ -123,7 +129,7 @@ add_lease(const char *namespace, int machine_bit)
 	ConditionVariableInit(&lease->changed);
 	cosid_grant_init(&lease->u.grant);
 	pg_write_barrier();
-	pg_atomic_write_u32(&shared->count, count + 1);
+	pg_atomic_write_u32(&memory->count, count + 1);
 	return lease;
 }
 
@@ -150,23 +156,42 @@ default_width(const char *namespace)
 	return width >= 1 && width <= COSID_MAX_MACHINE_BITS ? width : 0;
 }
 
-/* Runs with AddinShmemInitLock held. */
+/*
+ * Make leases of cosid_lease_shmem_size() bytes that nobody else sees yet; they
+ * begin with a cache line.
+ */
+void
+cosid_lease_init(void *memory)
+{
+	LeaseShared *leases = memory;
+
+	pg_atomic_init_u64(&leases->worker_latch, 0);
+	pg_atomic_init_u32(&leases->release, 0);
+	leases->worker_starts = 0;
+	pg_atomic_init_u32(&leases->count, 0);
+
+	/* The server's own namespace: the worker claims it without being asked. */
+	add_lease(leases, cosid_namespace, default_width(cosid_namespace));
+}
+
+/* Use these leases in this process from now on. */
+void
+cosid_lease_attach(void *memory, LWLock *its_lock)
+{
+	shared = memory;
+	lock = its_lock;
+}
+
+/* Preloaded.  Runs with AddinShmemInitLock held. */
 void
 cosid_lease_shmem_init(void)
 {
 	bool		found;
+	void	   *memory = ShmemInitStruct("cosid leases", cosid_lease_shmem_size(), &found);
 
-	shared = ShmemInitStruct("cosid leases", cosid_lease_shmem_size(), &found);
-	if (found)
-		return;
-	shared->lock = &(GetNamedLWLockTranche("cosid"))->lock;
-	pg_atomic_init_u64(&shared->worker_latch, 0);
-	pg_atomic_init_u32(&shared->release, 0);
-	shared->worker_starts = 0;
-	pg_atomic_init_u32(&shared->count, 0);
-
-	/* The server's own namespace: the worker claims it without being asked. */
-	add_lease(cosid_namespace, default_width(cosid_namespace));
+	if (!found)
+		cosid_lease_init(memory);
+	cosid_lease_attach(memory, &(GetNamedLWLockTranche("cosid"))->lock);
 }
 
 /*
@@ -182,7 +207,7 @@ cosid_lease_get(const char *namespace, int machine_bit)
 	if (lease != NULL)
 		return lease;
 
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(lock, LW_EXCLUSIVE);
 	lease = find_lease(namespace);
 	if (lease == NULL)
 	{
@@ -191,9 +216,9 @@ cosid_lease_get(const char *namespace, int machine_bit)
 					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 					 errmsg("too many cosid namespaces on this server"),
 					 errhint("Increase the setting \"cosid.max_namespaces\".")));
-		lease = add_lease(namespace, width != 0 ? width : machine_bit);
+		lease = add_lease(shared, namespace, width != 0 ? width : machine_bit);
 	}
-	LWLockRelease(shared->lock);
+	LWLockRelease(lock);
 	return lease;
 }
 
@@ -245,18 +270,18 @@ cosid_lease_take_wanted(CosidLease *lease)
 void
 cosid_lease_read(CosidLease *lease, CosidLeaseStatus *status)
 {
-	LWLockAcquire(shared->lock, LW_SHARED);
+	LWLockAcquire(lock, LW_SHARED);
 	*status = lease->status;
-	LWLockRelease(shared->lock);
+	LWLockRelease(lock);
 }
 
 /* For the worker; tells those who wait. */
 void
 cosid_lease_write(CosidLease *lease, const CosidLeaseStatus *status)
 {
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(lock, LW_EXCLUSIVE);
 	lease->status = *status;
-	LWLockRelease(shared->lock);
+	LWLockRelease(lock);
 	ConditionVariableBroadcast(&lease->changed);
 }
 

@@ -99,11 +99,14 @@ typedef struct CosidLease
 
 extern Size cosid_lease_shmem_size(void);
 extern void cosid_lease_shmem_init(void);
+extern void cosid_lease_init(void *memory);
+extern void cosid_lease_attach(void *memory, LWLock *lock);
 extern bool cosid_preloaded(void);
 extern LWLock *cosid_lock(void);
 
 extern int	cosid_lease_count(void);
 extern CosidLease *cosid_lease_at(int index);
+extern int	cosid_lease_index(const CosidLease *lease);
 extern CosidLease *cosid_lease_get(const char *namespace, int machine_bit);
 extern bool cosid_lease_fits(const CosidLease *lease, int machine_id);
 extern void cosid_lease_want(CosidLease *lease, CosidWish wish);

@@ -46,17 +46,36 @@ cosid_slot_shmem_size(void)
 					mul_size(sizeof(CosidSlot), cosid_max_generators));
 }
 
-/* Runs with AddinShmemInitLock held. */
+/*
+ * Make room for slots of cosid_slot_shmem_size() bytes that nobody else sees yet;
+ * they begin with a cache line.
+ */
+void
+cosid_slot_init(void *memory)
+{
+	SlotShared *slots = memory;
+
+	pg_atomic_init_u32(&slots->count, 0);
+	pg_atomic_init_u64(&slots->reset_at, (uint64) GetCurrentTimestamp());
+}
+
+/* Use these slots in this process from now on. */
+void
+cosid_slot_attach(void *memory)
+{
+	shared = memory;
+}
+
+/* Preloaded.  Runs with AddinShmemInitLock held. */
 void
 cosid_slot_shmem_init(void)
 {
 	bool		found;
+	void	   *memory = ShmemInitStruct("cosid slots", cosid_slot_shmem_size(), &found);
 
-	shared = ShmemInitStruct("cosid slots", cosid_slot_shmem_size(), &found);
-	if (found)
-		return;
-	pg_atomic_init_u32(&shared->count, 0);
-	pg_atomic_init_u64(&shared->reset_at, (uint64) GetCurrentTimestamp());
+	if (!found)
+		cosid_slot_init(memory);
+	cosid_slot_attach(memory);
 }
 
 static void
@@ -86,6 +105,12 @@ cosid_slot_at(int index)
 	return &shared->slots[index];
 }
 
+CosidLease *
+cosid_slot_lease(const CosidSlot *slot)
+{
+	return cosid_lease_at(slot->lease);
+}
+
 static CosidSlot *
 find_slot(const CosidLease *lease, const char *name, const CosidLayout *layout)
 {
@@ -95,7 +120,7 @@ find_slot(const CosidLease *lease, const char *name, const CosidLayout *layout)
 	{
 		CosidSlot  *slot = &shared->slots[i];
 
-		if (slot->lease == lease && strcmp(slot->name, name) == 0 &&
+		if (cosid_slot_lease(slot) == lease && strcmp(slot->name, name) == 0 &&
 			cosid_layout_equal(&slot->layout, layout))
 			return slot;
 	}
@@ -124,7 +149,7 @@ cosid_slot_get(CosidLease *lease, const char *name, const CosidLayout *layout)
 					 errhint("Increase the setting \"cosid.max_generators\".")));
 		slot = &shared->slots[count];
 		memset(slot, 0, sizeof(CosidSlot));
-		slot->lease = lease;
+		slot->lease = cosid_lease_index(lease);
 		strlcpy(slot->name, name, sizeof(slot->name));
 		slot->layout = *layout;
 		pg_atomic_init_u64(&slot->earlier_id, 0);
@@ -173,7 +198,7 @@ cosid_slot_largest_ms(const CosidLease *lease)
 		CosidSlot  *slot = &shared->slots[i];
 		uint64		cursor;
 
-		if (slot->lease != lease)
+		if (cosid_slot_lease(slot) != lease)
 			continue;
 		cursor = cosid_atomic_read(&slot->u.cursor);
 		if (cursor != 0)
@@ -196,7 +221,7 @@ cosid_slot_keep_ids(const CosidLease *lease, int64 floor, int64 machine_id)
 		CosidSlot  *slot = &shared->slots[i];
 		uint64		cursor = cosid_atomic_read(&slot->u.cursor);
 
-		if (slot->lease == lease && cursor != 0 &&
+		if (cosid_slot_lease(slot) == lease && cursor != 0 &&
 			cosid_cursor_ms(&slot->layout, cursor) > floor)
 			pg_atomic_write_u64(&slot->earlier_id,
 								(uint64) cosid_pack(&slot->layout, cursor, machine_id));
@@ -222,7 +247,8 @@ cosid_slot_lower(const CosidLease *lease, int64 now_ms)
 		int64		timestamp = now_ms / cosid_unit_ms(layout) - layout->epoch;
 		uint64		cursor = cosid_atomic_read(&slot->u.cursor);
 
-		if (slot->lease == lease && cosid_cursor_timestamp(layout, cursor) > timestamp)
+		if (cosid_slot_lease(slot) == lease &&
+			cosid_cursor_timestamp(layout, cursor) > timestamp)
 			cosid_atomic_write(&slot->u.cursor, timestamp < 0 ? 0 :
 							   cosid_cursor(layout, timestamp, cosid_max_sequence(layout)));
 	}
@@ -232,7 +258,7 @@ cosid_slot_lower(const CosidLease *lease, int64 now_ms)
 int64
 cosid_slot_last_id(CosidSlot *slot)
 {
-	CosidGrant *grant = &slot->lease->u.grant;
+	CosidGrant *grant = &cosid_slot_lease(slot)->u.grant;
 	uint64		cursor = cosid_atomic_read(&slot->u.cursor);
 
 	if (cosid_grant_stands(grant) && cursor != 0 &&

@@ -47,7 +47,7 @@ typedef enum CosidFailure
 typedef struct CosidSlot
 {
 	/* Set before the slot is published, constant from then on. */
-	CosidLease *lease;			/* of the namespace */
+	int			lease;			/* of the namespace: its index */
 	char		name[COSID_MAX_NAME + 1];	/* in UTF-8 */
 	CosidLayout layout;
 
@@ -85,8 +85,11 @@ typedef struct CosidSlot
 
 extern Size cosid_slot_shmem_size(void);
 extern void cosid_slot_shmem_init(void);
+extern void cosid_slot_init(void *memory);
+extern void cosid_slot_attach(void *memory);
 extern int	cosid_slot_count(void);
 extern CosidSlot *cosid_slot_at(int index);
+extern CosidLease *cosid_slot_lease(const CosidSlot *slot);
 extern CosidSlot *cosid_slot_get(CosidLease *lease, const char *name,
 								 const CosidLayout *layout);
 extern bool cosid_slot_other_layout(const char *name, const CosidLayout *layout);

@@ -147,7 +147,7 @@ cosid_stat_rows(PG_FUNCTION_ARGS)
 		bool		nulls[STAT_COLUMNS] = {false};
 
 		values[0] = foreign_text(slot->name, PG_UTF8);
-		values[1] = CStringGetTextDatum(slot->lease->namespace);
+		values[1] = CStringGetTextDatum(cosid_slot_lease(slot)->namespace);
 		values[3] = CStringGetTextDatum(layout->unit == COSID_SECOND ? "second" : "millisecond");
 		values[4] = Int64GetDatum(layout->epoch);
 		values[5] = Int32GetDatum(layout->timestamp_bit);
