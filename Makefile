@@ -37,6 +37,7 @@ OBJS = \
 	src/registry.o \
 	src/registry_local.o \
 	src/registry_remote.o \
+	src/segment.o \
 	src/settings.o \
 	src/shared_cache.o \
 	src/slot.o \

@@ -49,4 +49,14 @@
 /* Whether partitions take the identity of the table that they are parts of. */
 #define COSID_PARTITIONS_HAVE_IDENTITY	(PG_VERSION_NUM >= 170000)
 
+/* Shared memory that a server makes while it runs, by a name; NULL before 17. */
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#define cosid_named_segment(name, size, init, found) \
+	GetNamedDSMSegment(name, size, init, found)
+#else
+#define cosid_named_segment(name, size, init, found) \
+	((void) (size), (void) (init), (void) (found), NULL)
+#endif
+
 #endif							/* COSID_COMPAT_H */

@@ -4,8 +4,8 @@
  *		The library's entry: settings, shared memory, the worker.
  *
  * Preloaded (shared_preload_libraries), it reserves shared memory and starts the
- * worker.  Loaded by a session instead, it can define, parse and convert, but
- * not mint.
+ * worker.  Loaded by a session instead, it can define, parse and convert; to mint
+ * it takes what segment.c does.
  *
  * Copyright (c) 2026, the cosid authors
  *

@@ -52,6 +52,7 @@
 #include "compat.h"
 #include "definition.h"
 #include "default.h"
+#include "segment.h"
 #include "settings.h"
 #include "shared_cache.h"
 
@@ -785,7 +786,7 @@ cosid_definition_create(const NullableDatum *arguments, bool safe_javascript)
 		bad_parameter("zone", definition.zone, "It must be the name of a time zone.");
 
 	cosid_name_lock(find_table(), definition.name, AccessExclusiveLock, true);
-	other_layout = cosid_preloaded() &&
+	other_layout = cosid_segment_attach(DEBUG1) &&
 		cosid_slot_other_layout(definition.utf8_name, &definition.layout);
 	if (read_row(definition.name, &existing))
 	{

@@ -28,8 +28,10 @@
 #include "generator.h"
 #include "grant.h"
 #include "lease.h"
+#include "segment.h"
 #include "settings.h"
 #include "slot.h"
+#include "worker.h"
 
 /*
  * How much of a wait for the next tick is spent looking at the clock.  More is
@@ -247,6 +249,7 @@ wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 		if (outcome == COSID_MINT_NO_GRANT && !cosid_registry_is_remote())
 			check_own_extension(slot);
 		state->grant_deadline = now + cosid_wait_timeout;
+		cosid_worker_ensure();
 		ConditionVariablePrepareToSleep(&lease->changed);
 		cosid_lease_want(lease, wish);
 		CHECK_FOR_INTERRUPTS();
@@ -270,6 +273,7 @@ wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 	}
 
 	/* A wish is repeated now and then, should the worker have had no use for it. */
+	cosid_worker_ensure();
 	cosid_lease_want(lease, wish);
 	begin_wait(slot, state, COSID_WAIT_GRANT);
 	(void) ConditionVariableTimedSleep(&lease->changed, (long) Min(left, REPEAT_WISH_MS),
@@ -463,9 +467,10 @@ attach_slot(CosidDefinition *definition)
 }
 
 /*
- * The next ID of a generator.  Errors: 55000 when the library is not preloaded,
- * those of cosid_definition_mint, 53400 when shared memory has no room for
- * another generator, and ID001 to ID004.
+ * The next ID of a generator.  Errors: 55000 when the library is not preloaded
+ * and had to be (segment.c), those of cosid_definition_mint, 53400 when shared
+ * memory has no room for another generator or the server none for the worker, and
+ * ID001 to ID004.
  */
 int64
 cosid_generator_next(const char *name, int length)
@@ -475,11 +480,8 @@ cosid_generator_next(const char *name, int length)
 	CosidMint	mint = {.dry = 0};
 	CosidMintStatus outcome;
 
-	if (!cosid_preloaded())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cosid must be loaded when the server starts"),
-				 errhint("Add cosid to the setting \"shared_preload_libraries\" and restart the server.")));
+	if (unlikely(!cosid_lease_attached()))
+		cosid_segment_attach(ERROR);
 
 	definition = cosid_definition_mint(name, length);
 	if (unlikely(definition->slot == NULL))

@@ -20,9 +20,9 @@
 typedef struct LeaseShared
 {
 	/*
-	 * The worker's latch, NULL while none runs.  Written by the worker, read by
-	 * backends; a stale one is some process's latch, which a spurious wake-up
-	 * does not hurt.
+	 * The worker's latch, NULL while none runs.  Written by the worker under the
+	 * lock, read by backends; a stale one is some process's latch, which a
+	 * spurious wake-up does not hurt.
 	 */
 	pg_atomic_uint64 worker_latch;
 
@@ -32,6 +32,12 @@ typedef struct LeaseShared
 	 * afterwards (both are full barriers), and by callers that say why they fail.
 	 */
 	pg_atomic_uint32 release;
+
+	/*
+	 * Until when one that does not run is expected to, on the monotonic clock:
+	 * it was just started, or will be by PostgreSQL.  Under the lock.
+	 */
+	int64		worker_due_ms;
 
 	/* Starts of the worker since it last reached its database; the worker's. */
 	int			worker_starts;
@@ -54,8 +60,8 @@ StaticAssertDecl(offsetof(LeaseShared, leases) % PG_CACHE_LINE_SIZE == 0 &&
 static LeaseShared *shared = NULL;
 
 /*
- * Guards the creation of leases and slots and all CosidLeaseStatus.  Never taken
- * to mint.
+ * Guards the creation of leases and slots, all CosidLeaseStatus, and who is the
+ * worker.  Never taken to mint.
  */
 static LWLock *lock;
 
@@ -66,9 +72,9 @@ cosid_lease_shmem_size(void)
 					mul_size(sizeof(CosidLease), cosid_max_namespaces));
 }
 
-/* Whether there is shared memory: the library was preloaded. */
+/* Whether this process has shared memory at hand; if not, see segment.c. */
 bool
-cosid_preloaded(void)
+cosid_lease_attached(void)
 {
 	return shared != NULL;
 }
@@ -167,6 +173,7 @@ cosid_lease_init(void *memory)
 
 	pg_atomic_init_u64(&leases->worker_latch, 0);
 	pg_atomic_init_u32(&leases->release, 0);
+	leases->worker_due_ms = 0;
 	leases->worker_starts = 0;
 	pg_atomic_init_u32(&leases->count, 0);
 
@@ -327,14 +334,24 @@ cosid_lease_state_name(CosidLeaseState state)
 }
 
 /*
- * For the worker when it starts: who is to be woken.  Returns how many starts
- * before this one have not got as far as cosid_worker_connected().
+ * For the worker when it starts: who is to be woken.  False if another process is
+ * the worker.  Sets how many starts before this one have not got as far as
+ * cosid_worker_connected().
  */
-int
-cosid_worker_attach(Latch *latch)
+bool
+cosid_worker_attach(Latch *latch, int *failed_starts)
 {
-	pg_atomic_write_u64(&shared->worker_latch, (uint64) (uintptr_t) latch);
-	return shared->worker_starts++;
+	bool		alone;
+
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	alone = pg_atomic_read_u64(&shared->worker_latch) == 0;
+	if (alone)
+	{
+		pg_atomic_write_u64(&shared->worker_latch, (uint64) (uintptr_t) latch);
+		*failed_starts = shared->worker_starts++;
+	}
+	LWLockRelease(lock);
+	return alone;
 }
 
 void
@@ -343,8 +360,32 @@ cosid_worker_connected(void)
 	shared->worker_starts = 0;
 }
 
+/* At its end.  PostgreSQL starts it again before back_ms (monotonic). */
 void
-cosid_worker_detach(void)
+cosid_worker_detach(int64 back_ms)
 {
+	LWLockAcquire(lock, LW_EXCLUSIVE);
 	pg_atomic_write_u64(&shared->worker_latch, 0);
+	shared->worker_due_ms = back_ms;
+	LWLockRelease(lock);
+}
+
+/*
+ * Whether no worker runs at now_ms (monotonic), and none is expected.  If so, the
+ * caller is to start it, and nobody else is for start_ms from now.
+ */
+bool
+cosid_worker_missing(int64 now_ms, int64 start_ms)
+{
+	bool		missing;
+
+	if (pg_atomic_read_u64(&shared->worker_latch) != 0)
+		return false;
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	missing = pg_atomic_read_u64(&shared->worker_latch) == 0 &&
+		now_ms >= shared->worker_due_ms;
+	if (missing)
+		shared->worker_due_ms = now_ms + start_ms;
+	LWLockRelease(lock);
+	return missing;
 }

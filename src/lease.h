@@ -101,7 +101,7 @@ extern Size cosid_lease_shmem_size(void);
 extern void cosid_lease_shmem_init(void);
 extern void cosid_lease_init(void *memory);
 extern void cosid_lease_attach(void *memory, LWLock *lock);
-extern bool cosid_preloaded(void);
+extern bool cosid_lease_attached(void);
 extern LWLock *cosid_lock(void);
 
 extern int	cosid_lease_count(void);
@@ -119,8 +119,9 @@ extern const char *cosid_lease_state_name(CosidLeaseState state);
 
 extern void cosid_release_set(bool release);
 extern bool cosid_release_is_set(void);
-extern int	cosid_worker_attach(Latch *latch);
+extern bool cosid_worker_attach(Latch *latch, int *failed_starts);
 extern void cosid_worker_connected(void);
-extern void cosid_worker_detach(void);
+extern void cosid_worker_detach(int64 back_ms);
+extern bool cosid_worker_missing(int64 now_ms, int64 start_ms);
 
 #endif							/* COSID_LEASE_H */

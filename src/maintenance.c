@@ -15,21 +15,12 @@
 
 #include "clock.h"
 #include "lease.h"
+#include "segment.h"
 #include "settings.h"
 #include "wait_event.h"
 
 PG_FUNCTION_INFO_V1(cosid_release);
 PG_FUNCTION_INFO_V1(cosid_resume);
-
-static void
-check_preloaded(void)
-{
-	if (!cosid_preloaded())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cosid must be loaded when the server starts"),
-				 errhint("Add cosid to the setting \"shared_preload_libraries\" and restart the server.")));
-}
 
 /*
  * Wait until a lease is not held any more; false when the deadline (monotonic
@@ -67,7 +58,7 @@ cosid_release(PG_FUNCTION_ARGS)
 {
 	int64		deadline = cosid_clock_monotonic_ms() + cosid_wait_timeout;
 
-	check_preloaded();
+	cosid_segment_attach(ERROR);
 	cosid_release_set(true);
 	for (int i = 0; i < cosid_lease_count(); i++)
 	{
@@ -95,7 +86,7 @@ cosid_release(PG_FUNCTION_ARGS)
 Datum
 cosid_resume(PG_FUNCTION_ARGS)
 {
-	check_preloaded();
+	cosid_segment_attach(ERROR);
 	cosid_release_set(false);
 	PG_RETURN_VOID();
 }

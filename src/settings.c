@@ -19,7 +19,9 @@
 /* Room for "-<machine bits>", which a generator may add (see definition.c). */
 #define MAX_NAMESPACE_SETTING	(COSID_MAX_NAMESPACE - 3)
 
-char	   *cosid_namespace = "cosid";
+#define DEFAULT_NAMESPACE	"cosid"
+
+char	   *cosid_namespace = DEFAULT_NAMESPACE;
 char	   *cosid_database = "postgres";
 int			cosid_distributor = COSID_DISTRIBUTOR_CATALOG;
 int			cosid_manual_machine_id = -1;
@@ -160,7 +162,7 @@ define_postmaster_settings(void)
 	DefineCustomStringVariable("cosid.namespace",
 							   "Namespace of generators that name none.",
 							   NULL,
-							   &cosid_namespace, "cosid",
+							   &cosid_namespace, DEFAULT_NAMESPACE,
 							   PGC_POSTMASTER, 0,
 							   check_namespace, NULL, NULL);
 	DefineCustomStringVariable("cosid.database",
@@ -214,6 +216,32 @@ define_postmaster_settings(void)
 							&cosid_max_namespaces, 64, 1, 64 * 1024,
 							PGC_POSTMASTER, 0,
 							NULL, NULL, NULL);
+}
+
+/*
+ * Without preloading: a setting of those above that was set all the same, or NULL.
+ * An empty one counts as none, which is what RESET leaves.
+ */
+const char *
+cosid_settings_unserved(void)
+{
+	static const char *const names[] = {
+		"cosid.namespace", "cosid.database", "cosid.distributor",
+		"cosid.machine_id", "cosid.instance_id", "cosid.stable", "cosid.worker",
+		"cosid.max_generators", "cosid.max_namespaces"
+	};
+
+	/* What it was when the library was loaded is in use, below. */
+	if (strcmp(cosid_namespace, DEFAULT_NAMESPACE) != 0)
+		return "cosid.namespace";
+	for (int i = 0; i < (int) lengthof(names); i++)
+	{
+		const char *value = GetConfigOption(names[i], true, false);
+
+		if (value != NULL && value[0] != '\0')
+			return names[i];
+	}
+	return NULL;
 }
 
 void

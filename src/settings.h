@@ -4,8 +4,9 @@
  *		The settings, cosid.*, as variables.
  *
  * Time spans are in milliseconds.  Those set at server start (postmaster
- * level) do not exist when the library is not preloaded; if the configuration
- * has a cosid.namespace, cosid_namespace is that all the same.
+ * level) do not exist when the library is not preloaded, and a session that was
+ * told one can't mint then; if the configuration has a cosid.namespace,
+ * cosid_namespace is that all the same, for what it defines.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -66,6 +67,7 @@ extern bool cosid_auto_create;
 extern int	cosid_column_default;	/* a CosidColumnDefault */
 
 extern void cosid_settings_define(bool preloaded);
+extern const char *cosid_settings_unserved(void);
 extern bool cosid_registry_is_remote(void);
 extern bool cosid_namespace_valid(const char *name, int max_length);
 

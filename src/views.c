@@ -19,6 +19,7 @@
 
 #include "clock.h"
 #include "lease.h"
+#include "segment.h"
 #include "slot.h"
 #include "snowflake.h"
 
@@ -89,13 +90,14 @@ begin_rows(FunctionCallInfo fcinfo, int columns)
 
 #define LEASE_COLUMNS	14
 
-/* The rows of view cosid_lease; none when the library is not preloaded. */
+/* The rows of view cosid_lease; none without shared memory, see segment.c. */
 Datum
 cosid_lease_rows(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = begin_rows(fcinfo, LEASE_COLUMNS);
+	bool		attached = cosid_segment_attach(DEBUG1);
 
-	for (int i = 0; cosid_preloaded() && i < cosid_lease_count(); i++)
+	for (int i = 0; attached && i < cosid_lease_count(); i++)
 	{
 		CosidLease *lease = cosid_lease_at(i);
 		CosidLeaseStatus status;
@@ -131,13 +133,14 @@ cosid_lease_rows(PG_FUNCTION_ARGS)
 
 #define STAT_COLUMNS	22
 
-/* The rows of view cosid_stat; none when the library is not preloaded. */
+/* The rows of view cosid_stat; none without shared memory, see segment.c. */
 Datum
 cosid_stat_rows(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = begin_rows(fcinfo, STAT_COLUMNS);
+	bool		attached = cosid_segment_attach(DEBUG1);
 
-	for (int i = 0; cosid_preloaded() && i < cosid_slot_count(); i++)
+	for (int i = 0; attached && i < cosid_slot_count(); i++)
 	{
 		CosidSlot  *slot = cosid_slot_at(i);
 		const CosidLayout *layout = &slot->layout;
@@ -180,7 +183,7 @@ cosid_stat_rows(PG_FUNCTION_ARGS)
 Datum
 cosid_stat_reset(PG_FUNCTION_ARGS)
 {
-	if (cosid_preloaded())
+	if (cosid_segment_attach(DEBUG1))
 		cosid_slot_reset_counts();
 	PG_RETURN_VOID();
 }

@@ -57,6 +57,7 @@
 #include "identity.h"
 #include "lease.h"
 #include "registry.h"
+#include "segment.h"
 #include "settings.h"
 #include "slot.h"
 #include "wait_event.h"
@@ -72,6 +73,13 @@
 
 /* The same between starts of a worker that can't reach its database. */
 #define LAST_RESTART_MS			5000
+
+/*
+ * How long the worker may take to run after it was started, or, when it has ended,
+ * to be started again by PostgreSQL, which it is after a second.  Whoever needs
+ * it then starts another one.
+ */
+#define START_MS				2000
 
 #define RECOVERY_POLL_MS		1000
 
@@ -134,7 +142,7 @@ handle_shutdown(SIGNAL_ARGS)
 static void
 detach(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 {
-	cosid_worker_detach();
+	cosid_worker_detach(cosid_clock_monotonic_ms() + START_MS);
 }
 
 /*
@@ -699,6 +707,8 @@ pause_before_connecting(int failed_starts)
 void
 cosid_worker_main(Datum main_arg pg_attribute_unused())
 {
+	int			failed_starts;
+
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, handle_shutdown);
 	BackgroundWorkerUnblockSignals();
@@ -706,8 +716,11 @@ cosid_worker_main(Datum main_arg pg_attribute_unused())
 	controls = MemoryContextAllocZero(TopMemoryContext,
 									  sizeof(LeaseControl) * cosid_max_namespaces);
 
+	/* With 0, not to be started again: it can't run, or is the second one. */
+	if (!cosid_segment_attach(LOG) || !cosid_worker_attach(MyLatch, &failed_starts))
+		proc_exit(0);
 	before_shmem_exit(detach, (Datum) 0);
-	pause_before_connecting(cosid_worker_attach(MyLatch));
+	pause_before_connecting(failed_starts);
 	cosid_registry_connect();
 	cosid_worker_connected();
 
@@ -729,18 +742,39 @@ cosid_worker_main(Datum main_arg pg_attribute_unused())
 	proc_exit(1);
 }
 
+static BackgroundWorker worker = {
+	.bgw_name = "cosid worker",
+	.bgw_type = "cosid worker",
+	.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+	.bgw_start_time = BgWorkerStart_ConsistentState,
+	.bgw_restart_time = 1,
+	.bgw_library_name = "cosid",
+	.bgw_function_name = "cosid_worker_main",
+};
+
+/* When the library is preloaded. */
 void
 cosid_worker_register(void)
 {
-	BackgroundWorker worker = {
-		.bgw_name = "cosid worker",
-		.bgw_type = "cosid worker",
-		.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
-		.bgw_start_time = BgWorkerStart_ConsistentState,
-		.bgw_restart_time = 1,
-		.bgw_library_name = "cosid",
-		.bgw_function_name = "cosid_worker_main",
-	};
-
 	RegisterBackgroundWorker(&worker);
+}
+
+/*
+ * For a backend that needs the worker, when the library was not preloaded: start
+ * it unless it runs or is about to.  From then on PostgreSQL starts it again when
+ * it ends, even after a crash, when a backend may have started another one: the
+ * second to come leaves.  Error 53400 when the server has no room for it.
+ */
+void
+cosid_worker_ensure(void)
+{
+	if (!cosid_segment_attached() ||
+		!cosid_worker_missing(cosid_clock_monotonic_ms(), START_MS) ||
+		RegisterDynamicBackgroundWorker(&worker, NULL))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("could not start the cosid worker"),
+			 errdetail("All of the server's background worker slots are in use."),
+			 errhint("Increase the setting \"max_worker_processes\", or add cosid to \"shared_preload_libraries\".")));
 }

@@ -11,6 +11,7 @@
 #define COSID_WORKER_H
 
 extern void cosid_worker_register(void);
+extern void cosid_worker_ensure(void);
 extern PGDLLEXPORT void cosid_worker_main(Datum main_arg);
 
 #endif							/* COSID_WORKER_H */

@@ -197,7 +197,7 @@ sub worker_pid
 			$pid = $node->safe_psql('postgres',
 				    "SELECT pid FROM pg_stat_activity"
 				  . " WHERE backend_type = 'cosid worker' AND (datname IS NOT NULL"
-				  . " OR current_setting('cosid.registry') <> '')");
+				  . " OR current_setting('cosid.registry', true) <> '')");
 			return $pid ne '' && $pid ne ($not // '');
 		}) or die "no worker runs";
 	return $pid;
