@@ -217,6 +217,7 @@ lose(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
 	status->losses++;
 	cosid_lease_write(lease, status);
 	control->avoid = status->machine_id;
+	control->eager = true;
 	ereport(LOG,
 			(errmsg("lost machine id %d of cosid namespace \"%s\": %s",
 					status->machine_id, lease->namespace, why)));
@@ -459,7 +460,7 @@ give_up_jump(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 	status->losses++;
 	cosid_lease_write(lease, status);
 	control->avoid = status->machine_id;
-	control->gave_up = true;
+	control->eager = control->gave_up = true;
 	cosid_slot_lower(lease, cosid_clock_now_ms());
 }
 
@@ -518,6 +519,7 @@ tend(CosidLease *lease, LeaseControl *control)
 	if (cosid_release_is_set())
 	{
 		release(lease, RELEASE_TIMEOUT_MS);
+		control->eager = true;	/* when that is over */
 		control->retry_ms = control->next_try = 0;
 		return NEVER;
 	}
@@ -536,8 +538,7 @@ tend(CosidLease *lease, LeaseControl *control)
 	}
 
 	if (status.state != COSID_LEASE_HELD && !ShutdownRequestPending &&
-		(control->wanted || control->eager || status.state == COSID_LEASE_LOST ||
-		 status.state == COSID_LEASE_RELEASED))
+		(control->wanted || control->eager))
 		claim(lease, control, &status);
 
 	if (control->retry_ms != 0)

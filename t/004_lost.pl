@@ -11,6 +11,7 @@ use CosidTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $node = cosid_server(
 	'lost',
@@ -156,6 +157,28 @@ $node->safe_psql('postgres',
 is(finish_client($client)->{sqlstate},
 	'57P01', 'registry dropped: minting goes on by itself');
 check_ids('registry dropped', read_ids($client));
+
+# Nobody mints, so nobody needs another one: the worker finds out with the next
+# heartbeat, and then has nothing to do.
+sub run_time
+{
+	return (split ' ', slurp_file("/proc/$_[0]/schedstat"))[0];
+}
+
+$node->append_conf('postgresql.conf', 'cosid.guard_interval = 200ms');
+$node->reload;
+$offset = -s $node->logfile;
+$node->safe_psql('postgres', 'DROP EXTENSION cosid');
+$node->wait_for_log(qr/lost machine id .* "cosid": the registry has no extension/, $offset);
+my $worker = worker_pid($node);
+ok( wait_until(
+		sub {
+			my $before = run_time($worker);
+			usleep(500_000);
+			return run_time($worker) == $before;
+		}),
+	'registry dropped, while nobody mints: the worker comes to rest');
+is(scalar(mint($node, 'shop', 'order', 1)), 1, 'and makes another one for the next ID');
 
 $node->stop;
 done_testing();
