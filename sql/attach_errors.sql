@@ -95,7 +95,9 @@ SELECT att_try(-9223372036854775808, 'att_ms'), att_try(NULL, 'att_ms'), att_try
 -- Before its epoch, all is to come; after its last tick, nothing.
 SELECT att_try(0, 'att_future');
 SELECT att_try((1::bigint << 42) - 1, 'att_past'), att_try(1::bigint << 42, 'att_past');
--- What is of this tick may yet be given out: it is waited for to end.
+-- What is of this tick may yet be given out: it is waited for to end.  (Not so the
+-- second in which the server claimed its machine id: that one is past.)
+SELECT cosid_next('att_s') > 0 AS claimed;
 CREATE TABLE att_tick AS SELECT cosid_last_id(clock_timestamp(), 'att_s') AS id;
 SELECT cosid_attach('att_tick', 'id', 'att_s');
 INSERT INTO att_tick DEFAULT VALUES RETURNING id > (SELECT min(id) FROM att_tick) AS later;
