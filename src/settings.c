@@ -12,6 +12,7 @@
 #include <limits.h>
 
 #include "libpq-fe.h"
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 #include "settings.h"
@@ -80,6 +81,24 @@ cosid_namespace_valid(const char *name, int max_length)
 	return length >= 1 && length <= max_length;
 }
 
+/*
+ * For a check that has failed and said why.  At the server's start PostgreSQL
+ * would only warn and go on with the default: with another registry or in another
+ * namespace than its fleet, where IDs may come twice.
+ */
+static bool
+refuse(const char *setting)
+{
+	if (process_shared_preload_libraries_in_progress)
+		ereport(FATAL,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for parameter \"%s\"", setting),
+				 errdetail_internal("%s", GUC_check_errdetail_string),
+				 GUC_check_errhint_string == NULL ? 0 :
+				 errhint("%s", GUC_check_errhint_string)));
+	return false;
+}
+
 static bool
 check_namespace(char **newval, void **extra pg_attribute_unused(),
 				GucSource source pg_attribute_unused())
@@ -88,7 +107,7 @@ check_namespace(char **newval, void **extra pg_attribute_unused(),
 		return true;
 	GUC_check_errdetail("A namespace is 1 to %d characters of printable ASCII without spaces.",
 						MAX_NAMESPACE_SETTING);
-	return false;
+	return refuse("cosid.namespace");
 }
 
 static bool
@@ -99,7 +118,7 @@ check_instance_id(char **newval, void **extra pg_attribute_unused(),
 		return true;
 	GUC_check_errdetail("An instance id has at most %d bytes.",
 						COSID_MAX_INSTANCE_ID);
-	return false;
+	return refuse("cosid.instance_id");
 }
 
 /*
@@ -126,7 +145,7 @@ check_registry(char **newval, void **extra pg_attribute_unused(),
 		GUC_check_errcode(ERRCODE_INVALID_PARAMETER_VALUE);
 		GUC_check_errmsg("invalid value for parameter \"cosid.registry\"");
 		GUC_check_errdetail("It is not a valid connection string.");
-		return false;
+		return refuse("cosid.registry");
 	}
 	for (PQconninfoOption *option = options; option->keyword != NULL; option++)
 	{
@@ -145,7 +164,7 @@ check_registry(char **newval, void **extra pg_attribute_unused(),
 	GUC_check_errmsg("invalid value for parameter \"cosid.registry\"");
 	GUC_check_errdetail("It has a password, which the server would write to its log.");
 	GUC_check_errhint("Keep it in a password file (\"passfile\"), in a service file (\"service\"), or use a certificate.");
-	return false;
+	return refuse("cosid.registry");
 }
 
 /* Whether the settings name a registry elsewhere. */
@@ -218,6 +237,9 @@ define_postmaster_settings(void)
 							NULL, NULL, NULL);
 }
 
+/* Without preloading: the configuration has a registry that was not accepted. */
+static bool registry_refused = false;
+
 /*
  * Without preloading: a setting of those above that was set all the same, or NULL.
  * An empty one counts as none, which is what RESET leaves.
@@ -231,6 +253,8 @@ cosid_settings_unserved(void)
 		"cosid.max_generators", "cosid.max_namespaces"
 	};
 
+	if (registry_refused)
+		return "cosid.registry";
 	/* What it was when the library was loaded is in use, below. */
 	if (strcmp(cosid_namespace, DEFAULT_NAMESPACE) != 0)
 		return "cosid.namespace";
@@ -247,6 +271,9 @@ cosid_settings_unserved(void)
 void
 cosid_settings_define(bool preloaded)
 {
+	const char *registry = GetConfigOption("cosid.registry", true, false);
+	bool		registry_configured = registry != NULL && registry[0] != '\0';
+
 	if (preloaded)
 		define_postmaster_settings();
 
@@ -256,6 +283,7 @@ cosid_settings_define(bool preloaded)
 							   &cosid_registry, "",
 							   PGC_SIGHUP, GUC_SUPERUSER_ONLY,
 							   check_registry, NULL, NULL);
+	registry_refused = registry_configured && !cosid_registry_is_remote();
 	DefineCustomIntVariable("cosid.guard_interval",
 							"Time between heartbeats of an idle lease.",
 							"At most half of cosid.safe_guard_duration is used.",

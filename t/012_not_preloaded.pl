@@ -247,6 +247,11 @@ is(log_count($node, 'claimed machine id', $offset),
 	0, 'namespace hidden: no machine id is claimed');
 $node->append_conf('postgresql.conf', "cosid.namespace = ''");
 $node->reload;
+$node->append_conf('postgresql.conf', "cosid.registry = 'password=x'");
+$node->reload;
+is_refused('a registry that is not accepted', "SELECT cosid_next('order');");
+$node->append_conf('postgresql.conf', "cosid.registry = ''");
+$node->reload;
 my ($id) = mint($node, 'shop', 'order', 1);
 cmp_ok($id, '>', $resumed, 'namespace not set any more: an ID');
 

@@ -202,6 +202,26 @@ foreach my $what (sort keys %answers)
 	$node->stop;
 }
 
+#
+# What can't be, at the server's start
+#
+# With a warning and the default it would mint in its own registry, or in another
+# namespace than the fleet.
+my $conf = slurp_file($node->data_dir . '/postgresql.conf');
+foreach my $setting ("cosid.registry = 'password=x'", "cosid.registry = 'host'", "cosid.namespace = 'a b'",
+	"cosid.instance_id = '" . 'x' x 101 . "'")
+{
+	my ($name) = $setting =~ /^(\S+)/;
+	my $offset = -s $node->logfile;
+
+	$node->append_conf('postgresql.conf', $setting);
+	ok(!$node->start(fail_ok => 1), "the server does not start with $setting");
+	like(log_since($node, $offset), qr/FATAL:  invalid value for parameter "\Q$name\E"/, 'and says why');
+	unlike(log_since($node, $offset), qr/password=x/, 'without the value') if $name eq 'cosid.registry';
+	unlink $node->data_dir . '/postgresql.conf';
+	append_to_file($node->data_dir . '/postgresql.conf', $conf);
+}
+
 $one->stop;
 $two->stop;
 done_testing();
