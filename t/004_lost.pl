@@ -20,6 +20,8 @@ cosid.watermark_lead = 1s
 cosid.wait_timeout = 60s
 CONF
 mint($node, 'shop', 'order', 1);
+# The grant comes before the line in the log, and lines are counted below.
+$node->wait_for_log(qr/claimed machine id/);
 
 # Do something to the row of the machine id that is held, while a client mints.
 # What the row shows then is the last that was promised to this server, unless
