@@ -363,7 +363,8 @@ CREATE TABLE cosid_registry (
     system_identifier bigint NOT NULL,
     timeline bigint NOT NULL,
     first_seen bigint NOT NULL,
-    largest_lead bigint NOT NULL
+    largest_lead bigint NOT NULL,
+    shared boolean NOT NULL
 );
 CREATE UNIQUE INDEX cosid_registry_one_row ON cosid_registry ((true));
 COMMENT ON INDEX cosid_registry_one_row IS 'keeps cosid_registry to one row';
@@ -372,11 +373,12 @@ COMMENT ON COLUMN cosid_registry.system_identifier IS 'that of the server''s dat
 COMMENT ON COLUMN cosid_registry.timeline IS 'the timeline that it writes';
 COMMENT ON COLUMN cosid_registry.first_seen IS 'when these two were first seen to have changed, Unix ms; 0: never';
 COMMENT ON COLUMN cosid_registry.largest_lead IS 'the largest lead that a watermark was ahead by, ms';
+COMMENT ON COLUMN cosid_registry.shared IS 'whether other servers than this one have claimed here';
 
 INSERT INTO cosid_registry
 SELECT system_identifier,
        ('x' || pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint,
-       0, 0
+       0, 0, false
   FROM pg_catalog.pg_control_system();
 
 CREATE TRIGGER cosid_registry_keep BEFORE DELETE ON cosid_registry

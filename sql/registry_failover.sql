@@ -12,13 +12,13 @@ $$ SELECT c.* FROM cosid_machine_claim(namespace, 2, identity, identity || ':543
 
 -- One row, which is there from the start.
 SELECT r.system_identifier = c.system_identifier AS system_identifier,
-       to_hex(r.timeline) = ltrim(substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), '0') AS timeline, first_seen, largest_lead
+       to_hex(r.timeline) = ltrim(substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), '0') AS timeline, first_seen, largest_lead, shared
   FROM cosid_registry r, pg_control_system() c;
 
 -- The largest lead that was asked for, in steps of 100 ms.  What a server is ahead
 -- counts as lead, up to the lead once more.
 SELECT floor <= pg_temp.ms() AS floor FROM pg_temp.claim('first', 'me');
-SELECT largest_lead FROM cosid_registry;
+SELECT largest_lead, shared FROM cosid_registry;
 SELECT status FROM pg_temp.claim('first', 'you', lead => 5000);
 SELECT largest_lead FROM cosid_registry;
 SELECT status FROM pg_temp.claim('first', 'she', lead => 10001);
@@ -53,14 +53,17 @@ SELECT cosid_machine_guard('silent', 0, 'me:5432', :silent_token, :silent_waterm
 SELECT machine_id, floor - :after_failover AS floor, watermark >= :after_failover AS watermark FROM pg_temp.claim('lost', 'me');
 SELECT machine_id, floor - :after_failover AS floor, watermark >= :after_failover AS watermark FROM pg_temp.claim('lost', 'you');
 SELECT machine_id, floor - :after_failover AS floor FROM pg_temp.claim('lost', 'she', least_floor => :after_failover + 7);
--- In a server's own registry there is none, but where a machine id was another
--- server's.
+-- Nor does the server whose own registry it is, since others use it, too.
+SELECT floor - :after_failover AS floor FROM pg_temp.claim('host', 'a', local => true);
+-- If nobody else does there is none, but where a machine id was another server's.
+UPDATE cosid_registry SET shared = false;
 SELECT floor <= pg_temp.ms() AS floor FROM pg_temp.claim('own', 'a', local => true);
 SELECT floor <= pg_temp.ms() AS floor FROM pg_temp.claim('own', 'b', local => true);
 SELECT floor <= pg_temp.ms() AS floor FROM pg_temp.claim('own', 'c', local => true);
 SELECT floor <= pg_temp.ms() AS floor FROM pg_temp.claim('own', 'd', local => true);
 UPDATE cosid_machine SET instance_id = '', last_timestamp = 1 WHERE namespace = 'own';
 SELECT floor - :after_failover AS floor FROM pg_temp.claim('own', 'e', local => true);
+SELECT shared FROM cosid_registry;
 
 -- Another server is a change, too, and so is a row that was lost.
 UPDATE cosid_registry SET system_identifier = 1, first_seen = 1;
@@ -70,7 +73,7 @@ ALTER TABLE cosid_registry DISABLE TRIGGER cosid_registry_keep;
 DELETE FROM cosid_registry;
 ALTER TABLE cosid_registry ENABLE ALWAYS TRIGGER cosid_registry_keep;
 SELECT floor > pg_temp.ms() AS floor FROM pg_temp.claim('gone', 'me');
-SELECT first_seen > 1 AS first_seen, largest_lead FROM cosid_registry;
+SELECT first_seen > 1 AS first_seen, largest_lead, shared FROM cosid_registry;
 
 -- The row stays, and stays alone.
 DELETE FROM cosid_registry;

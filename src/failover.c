@@ -17,10 +17,14 @@
  * servers and registries agree within the lead.  For a server whose clock is
  * ahead of the registry's, as much counts as lead, up to the lead once more.
  *
+ * A server that has the registry as its own need not wait like that if nobody else
+ * uses it (machine.c); so it is kept whether others do.
+ *
  * What it can't do: the raise of the largest lead may be lost itself, together
  * with the watermarks that needed it, if a server with a larger lead than anyone
- * had before came just before the failover.  And a registry that goes back on
- * the same timeline (a disk snapshot) looks the same.
+ * had before came just before the failover, or the first one that has its registry
+ * elsewhere.  And a registry that goes back on the same timeline (a disk snapshot)
+ * looks the same.
  *
  * The row is there from CREATE EXTENSION on, so a table without one has lost it,
  * which counts as a change.  Almost always it is only read: it is changed by the
@@ -74,17 +78,19 @@ column(int number)
 
 /*
  * For a claim or an extension, before anything else in its transaction: note
- * which registry this is and the lead that is about to be used, and tell what is
- * known of a failover.  SPI must be connected, the isolation READ COMMITTED.
+ * which registry this is, the lead that is about to be used and whether it is
+ * known to be by another server, and tell what is known of a failover.  SPI must
+ * be connected, the isolation READ COMMITTED.
  */
 void
 cosid_failover_note(const CosidExtension *extension, int64 registry_now,
-					int64 server_now, int64 lead, CosidFailover *failover)
+					int64 server_now, int64 lead, bool by_other,
+					CosidFailover *failover)
 {
-	static const Oid types[4] = {INT8OID, INT8OID, INT8OID, INT8OID};
+	static const Oid types[5] = {INT8OID, INT8OID, INT8OID, INT8OID, BOOLOID};
 	Oid			table = cosid_table_oid(extension, "cosid_registry");
 	char	   *name = cosid_table_name(table);
-	Datum		values[4];
+	Datum		values[5];
 
 	PreventCommandDuringRecovery("use of the registry of machine ids");
 	lead = lead_by_registry(registry_now, server_now, lead);
@@ -92,34 +98,40 @@ cosid_failover_note(const CosidExtension *extension, int64 registry_now,
 	values[1] = Int64GetDatum((int64) GetWALInsertionTimeLine());
 	values[2] = Int64GetDatum(registry_now);
 	values[3] = Int64GetDatum(lead);
+	values[4] = BoolGetDatum(by_other);
 
 	for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (cosid_execute(table,
-						  psprintf("SELECT first_seen, largest_lead FROM %s"
+						  psprintf("SELECT first_seen, largest_lead, shared::int4::int8 FROM %s"
 								   " WHERE system_identifier = $1 AND timeline = $2"
-								   " AND largest_lead >= $4", name),
-						  4, types, values, NULL) == 1)
+								   " AND largest_lead >= $4 AND shared >= $5", name),
+						  5, types, values, NULL) == 1)
 		{
 			failover->first_seen = column(1);
 			failover->largest_lead = column(2);
+			failover->shared = column(3) != 0;
 			return;
 		}
 
-		/* What we waited for may have been the same change by someone else. */
+		/*
+		 * What we waited for may have been the same change by someone else.  A row
+		 * that was lost may have said that others use the registry.
+		 */
 		if (cosid_execute(table,
 						  psprintf("UPDATE %s SET system_identifier = $1, timeline = $2,"
 								   " first_seen = CASE WHEN system_identifier = $1"
 								   " AND timeline = $2 THEN first_seen ELSE $3 END,"
-								   " largest_lead = greatest(largest_lead, $4)"
+								   " largest_lead = greatest(largest_lead, $4),"
+								   " shared = shared OR $5"
 								   " WHERE system_identifier <> $1 OR timeline <> $2"
-								   " OR largest_lead < $4", name),
-						  4, types, values, NULL) == 0)
+								   " OR largest_lead < $4 OR shared < $5", name),
+						  5, types, values, NULL) == 0)
 			(void) cosid_execute(table,
 								 psprintf("INSERT INTO %s (system_identifier, timeline,"
-										  " first_seen, largest_lead)"
-										  " VALUES ($1, $2, $3, $4)"
+										  " first_seen, largest_lead, shared)"
+										  " VALUES ($1, $2, $3, $4, true)"
 										  " ON CONFLICT DO NOTHING", name),
 								 4, types, values, NULL);
 	}

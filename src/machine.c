@@ -372,18 +372,18 @@ claim_once(ClaimState *state)
  * After a failover that may have lost commits, a claim starts above all that
  * these may have been about.
  *
- * Not so in a local registry: who claims there after a failover is another server
- * than before, and takes another machine id than those that had rows.  What a
- * standby lacks can only matter if its primary claimed one more just before, and
- * if of all that are free it is this one that the standby chooses, by a hash.
- * Letting everybody wait for a lead after each promotion, for that, would be a
- * bad bargain; and where a machine id is taken after all that another server had
- * (step 4), there is that floor.
+ * Not so in a local registry that no other server uses: who claims there after a
+ * failover is another server than before, and takes another machine id than those
+ * that had rows.  What a standby lacks can only matter if its primary claimed one
+ * more just before, and if of all that are free it is this one that the standby
+ * chooses, by a hash.  Letting everybody wait for a lead after each promotion, for
+ * that, would be a bad bargain; and where a machine id is taken after all that
+ * another server had (step 4), there is that floor.
  */
 static int64
 least_floor(const ClaimState *state)
 {
-	if (state->claim->local)
+	if (state->claim->local && !state->failover.shared)
 		return state->claim->least_floor;
 	return Max(state->claim->least_floor, cosid_failover_floor(&state->failover));
 }
@@ -438,7 +438,7 @@ cosid_machine_claim(const CosidExtension *extension, const CosidClaim *claim,
 	state.values[5] = BoolGetDatum(claim->local);
 	state.values[6] = Int32GetDatum(claim->avoid_machine_id);
 	cosid_failover_note(extension, cosid_clock_now_ms(), claim->server_now,
-						claim->lead, &state.failover);
+						claim->lead, !claim->local, &state.failover);
 	state.least_floor = least_floor(&state);
 	state.values[8] = Int64GetDatum(claim->server_now);
 	state.values[9] = Int64GetDatum(claim->safe_guard);
@@ -495,7 +495,7 @@ cosid_machine_guard(const CosidExtension *extension, const CosidHolding *holding
 
 	ForceSyncCommit();
 	SPI_connect();
-	cosid_failover_note(extension, registry_now, server_now, lead, &failover);
+	cosid_failover_note(extension, registry_now, server_now, lead, false, &failover);
 	holding_values(holding, values);
 	values[5] = Int64GetDatum(Max(server_now + lead, registry_now));
 	values[6] = CStringGetTextDatum(identity);

@@ -7,14 +7,16 @@ use warnings;
 use FindBin;
 use lib $FindBin::RealBin;
 
+use CosidFaults;
 use CosidFleet;
 use CosidTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $host = registry_server('host', conf => "cosid.worker = on\n");
-my @others = map { fleet_server($_, registry_conninfo($host)) } qw(anna bert);
+my $conf = "cosid.watermark_lead = 3s\ncosid.wait_timeout = 60s\n";
+my $host = registry_server('host', streaming => 1, conf => "cosid.worker = on\n$conf");
+my @others = map { fleet_server($_, registry_conninfo($host), $conf) } qw(anna bert);
 my @all = ($host, @others);
 my @ids;
 
@@ -58,5 +60,34 @@ mint_on_all(@all);
 is(distinct(machine_ids(@all)), 3, 'and after a crash');
 is(distinct(@ids), scalar @ids, 'no ID twice');
 
-$_->stop foreach @others, $host;
+#
+# Its standby, which lacks the last claim, takes its place
+#
+# Of two machine ids the host has one; another server gets the other one, and the
+# standby does not know.
+my $anna = $others[0];
+$_->safe_psql('shop',
+	"SELECT cosid_create('tiny', timestamp_bit => 42, machine_bit => 1, sequence_bit => 10)")
+  foreach $host, $anna;
+mint($host, 'shop', 'tiny', 1);
+$host->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($host, 'backup', has_streaming => 1);
+$standby->start;
+$host->wait_for_catchup($standby);
+$standby->stop;
+my @tiny = mint($anna, 'shop', 'tiny', 1000);
+my $lease = lease($anna, 'cosid-1');
+$host->kill9;
+$standby->append_conf('postgresql.conf', "primary_conninfo = ''");
+$standby->start;
+$standby->promote;
+push @tiny, mint($standby, 'shop', 'tiny', 1000);
+is(lease($standby, 'cosid-1')->{machine_id}, $lease->{machine_id},
+	'failover: the standby is given the machine id that another server has by a lost commit');
+cmp_ok(lease($standby, 'cosid-1')->{floor}, '>=', $lease->{watermark},
+	'failover: but nothing of the time up to which that one may mint');
+is(distinct(@tiny), 2000, 'failover: no ID twice');
+
+$_->stop foreach @others, $standby;
 done_testing();
