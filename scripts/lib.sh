@@ -94,6 +94,19 @@ keep_npm_config() {
     fi
 }
 
+# -------------------------------------------------------------------- tree
+
+source_tree=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." >/dev/null && pwd -P)
+
+# copy_tree DIR: the source tree, without git's files and without what is built,
+# to DIR, which is made.  Everyone may read it.
+copy_tree() {
+    mkdir -p "$1"
+    tar -C "$source_tree" --exclude=.git --exclude-vcs-ignores -cf - . |
+        tar -C "$1" --no-same-owner -xf -
+    chmod -R a+rX "$1"
+}
+
 # ----------------------------------------------------------------- sandbox
 
 # enter_sandbox NAME [ARGUMENT...]: copy the source tree to a temporary
@@ -101,9 +114,8 @@ keep_npm_config() {
 # this process, as the user postgres if we are root (PostgreSQL refuses to run as
 # root).
 enter_sandbox() {
-    local name=$1 source script dir command=()
+    local name=$1 script dir command=()
     shift
-    source=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." >/dev/null && pwd -P)
     script=$(cd -- "$(dirname -- "$0")" >/dev/null && pwd -P)/$(basename -- "$0")
 
     # In /tmp whatever TMPDIR says: the user postgres must reach it, and the
@@ -112,9 +124,8 @@ enter_sandbox() {
     dir=$(mktemp -d "/tmp/cosid-$name.XXXXXX")
     # shellcheck disable=SC2064  # now: $dir is local
     trap "rm -rf '$dir'" EXIT
-    mkdir "$dir/src" "$dir/tmp"
-    tar -C "$source" --exclude=.git --exclude-vcs-ignores -cf - . |
-        tar -C "$dir/src" --no-same-owner -xf -
+    mkdir "$dir/tmp"
+    copy_tree "$dir/src"
 
     if [ "$(id -u)" -eq 0 ]; then
         chown -R postgres:postgres "$dir"
@@ -128,7 +139,7 @@ enter_sandbox() {
         PATH="$sandbox_path" \
         HOME="$dir" TMPDIR="$dir/tmp" LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" \
         KEEP="${KEEP:-}" JOBS="${JOBS:-}" SANITIZE="${SANITIZE:-}" "${sandbox_env[@]}" \
-        bash "$dir/src/${script#"$source/"}" --in-sandbox "$dir" "$@"
+        bash "$dir/src/${script#"$source_tree/"}" --in-sandbox "$dir" "$@"
 }
 
 # in_sandbox DIR: the beginning of the second run.
