@@ -11,6 +11,7 @@
 #   scripts/test-long.sh valgrind          regress tests under valgrind
 #   scripts/test-long.sh model             the model of the lease protocol
 #   scripts/test-long.sh soak              random faults for 30 minutes
+#   scripts/test-long.sh deb               scripts/test-deb.sh: what is installed
 #
 # (ThreadSanitizer is part of scripts/test.sh.)
 #
@@ -25,15 +26,28 @@ set -euo pipefail
 clang_major=14 # Debian 12's
 fuzz_runs=10000000
 
+header() {
+    printf '\n=== %s\n\n' "$1"
+}
+
 if [ "${1:-}" != --in-sandbox ]; then
     case ${1:-all} in
-        all | fuzz | address | undefined | valgrind | model | soak) ;;
-        *) die "usage: scripts/test-long.sh [fuzz | address | undefined | valgrind | model | soak]" ;;
+        all | fuzz | address | undefined | valgrind | model | soak | deb) ;;
+        *) die "usage: scripts/test-long.sh [fuzz | address | undefined | valgrind | model | soak | deb]" ;;
     esac
     ensure_packages "${build_packages[@]}" "clang-$clang_major" "libclang-rt-$clang_major-dev" \
         libcmocka-dev perl libipc-run-perl openssl spin valgrind
     ensure_node
     keep_npm_config
+    case ${1:-all} in
+        # A chroot takes root, which is gone in the sandbox: there it's counted.
+        all | deb)
+            header "the Debian package in a clean system"
+            status=0
+            bash "$source_tree/scripts/test-deb.sh" || status=$?
+            sandbox_env+=("DEB_STATUS=$status")
+            ;;
+    esac
     enter_sandbox test-long "$@"
 fi
 in_sandbox "$2"
@@ -52,10 +66,6 @@ count() {
         failed=$((failed + 1))
         echo "--- $1: failed"
     fi
-}
-
-header() {
-    printf '\n=== %s\n\n' "$1"
 }
 
 # From the kept corpus on, with the same seed each time.  libFuzzer shows an
@@ -161,6 +171,10 @@ soak() {
     count soak "$status"
 }
 
+deb() {
+    count deb "$DEB_STATUS"
+}
+
 case $only in
     all)
         fuzz
@@ -169,6 +183,7 @@ case $only in
         valgrind
         model
         soak
+        deb
         ;;
     *) "$only" ;;
 esac
