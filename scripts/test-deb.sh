@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
 # test-deb.sh - what is installed works, and leaves nothing behind when it goes:
-# the Debian package, in a clean system of this Debian release.  The last line says how many checks passed and failed.
+# the Debian package and the Dockerfile, each in a clean system of
+# this Debian release.  The last line says how many checks passed and failed.
 #
 #   scripts/test-deb.sh
 #
@@ -193,6 +194,31 @@ check "it is installed once more" apt install /srv/this.deb
 check "it is purged" apt purge "$package"
 check "and no file of it is left" as_before
 check "and dpkg does not know it any more" unknown
+
+# -------------------------------------------------------------- Dockerfile
+
+# The words of the Dockerfile, without Docker: what it runs is run, what it copies
+# is copied, and what it starts is started.
+field() {
+    sed -n "s/^$1 //p" "$source_tree/Dockerfile"
+}
+
+packages() {
+    in_chroot "$root" root dpkg-query -W
+}
+
+echo "=== the Dockerfile"
+clean_system
+packages >"$work/packages"
+copy_tree "$root$(field 'COPY \.')"
+check "the build stage builds" in_chroot "$root" root sh -c "$(field RUN)"
+check "and purges what it has installed" diff "$work/packages" <(packages)
+prepare mv "$root/out" "$work/"
+clean_system
+prepare cp -a "$work/out/." "$root/"
+mapfile -t command < <(field CMD | tr -d '[]",' | tr ' ' '\n')
+command[0]=$pg_system_bin/${command[0]} # the image has it in PATH
+check "the image's command mints" use "$mints" "${command[@]}"
 
 printf '\n%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
