@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # test-deb.sh - what is installed works, and leaves nothing behind when it goes:
-# the Debian package and the Dockerfile, each in a clean system of
+# the Debian package, the Dockerfile and META.json, each in a clean system of
 # this Debian release.  The last line says how many checks passed and failed.
 #
 #   scripts/test-deb.sh
@@ -219,6 +219,16 @@ prepare cp -a "$work/out/." "$root/"
 mapfile -t command < <(field CMD | tr -d '[]",' | tr ' ' '\n')
 command[0]=$pg_system_bin/${command[0]} # the image has it in PATH
 check "the image's command mints" use "$mints" "${command[@]}"
+
+# -------------------------------------------------------------------- PGXN
+
+echo "=== META.json"
+clean_system
+prepare apt install pgxnclient make gcc libc6-dev libpq-dev "postgresql-server-dev-$pg_major"
+copy_tree "$root/srv/cosid"
+check "pgxn installs what it describes" in_chroot "$root" root \
+    pgxn install --yes --pg_config "$pg_system_bin/pg_config" /srv/cosid/
+check "a server loads it, and mints" use "$mints" "${loaded[@]}"
 
 printf '\n%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
