@@ -222,13 +222,22 @@ check "the image's command mints" use "$mints" "${command[@]}"
 
 # -------------------------------------------------------------------- PGXN
 
+# To install, the client needs a Makefile only; then it creates what META.json says
+# is provided.
+# shellcheck disable=SC2016
+describes='start "$@"
+cd /srv/cosid
+as_postgres pgxn load --yes --pg_config "$bin/pg_config" ./
+test "$(sql "SELECT cosid_next()")" -gt 0
+stop'
+
 echo "=== META.json"
 clean_system
 prepare apt install pgxnclient make gcc libc6-dev libpq-dev "postgresql-server-dev-$pg_major"
 copy_tree "$root/srv/cosid"
-check "pgxn installs what it describes" in_chroot "$root" root \
+check "pgxn installs it" in_chroot "$root" root \
     pgxn install --yes --pg_config "$pg_system_bin/pg_config" /srv/cosid/
-check "a server loads it, and mints" use "$mints" "${loaded[@]}"
+check "pgxn creates what META.json describes, and it mints" use "$describes" "${loaded[@]}"
 
 printf '\n%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
