@@ -249,7 +249,8 @@ $node->append_conf('postgresql.conf', "cosid.namespace = ''");
 $node->reload;
 $node->append_conf('postgresql.conf', "cosid.registry = 'password=x'");
 $node->reload;
-is_refused('a registry that is not accepted', "SELECT cosid_next('order');");
+is(sql_error($node, 'shop', "SELECT cosid_next('order');")->{sqlstate},
+	'55000', 'a registry that is not accepted: 55000');
 $node->append_conf('postgresql.conf', "cosid.registry = ''");
 $node->reload;
 my ($id) = mint($node, 'shop', 'order', 1);
