@@ -487,7 +487,7 @@ COMMENT ON COLUMN cosid_lease.claimed_at IS 'when the machine id was claimed';
 COMMENT ON COLUMN cosid_lease.guarded_at IS 'when the watermark was last raised';
 COMMENT ON COLUMN cosid_lease.claims IS 'how often a machine id was claimed since the server started';
 COMMENT ON COLUMN cosid_lease.losses IS 'how often one was lost to another server, or given up, since then';
-COMMENT ON COLUMN cosid_lease.last_error IS 'what kept the worker from claiming or raising, last; kept when that is over';
+COMMENT ON COLUMN cosid_lease.last_error IS 'what kept the worker from claiming, raising or giving back, last; kept when that is over';
 COMMENT ON COLUMN cosid_lease.last_error_at IS 'when that was';
 GRANT SELECT ON cosid_lease TO pg_monitor;
 

@@ -16,7 +16,6 @@
 
 #include "access/xlog.h"
 #include "commands/dbcommands.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
@@ -154,12 +153,7 @@ grant_problem(const CosidLeaseStatus *status, CosidMintStatus outcome,
 	if (cosid_release_is_set())
 		return "This server's machine ids were given back by cosid_release.";
 	if (status->failing)
-	{
-		/* Kept in the encoding of the worker's database. */
-		if (pg_verifymbstr(status->last_error, (int) strlen(status->last_error), true))
-			return psprintf("The worker's last error: %s.", status->last_error);
-		return "The worker has reported an error, see the server's log.";
-	}
+		return cosid_status_error_detail(status);
 	if (outcome == COSID_MINT_FLOOR)
 		return psprintf("The machine id was in use until %s; the clock has not passed that yet.",
 						ms_to_text(mint->floor));
@@ -199,6 +193,8 @@ raise_no_grant(CosidSlot *slot, CosidMintStatus outcome, const CosidMint *mint)
 			 errmsg("machine id lost or unavailable in namespace \"%s\"",
 					lease->namespace),
 			 errdetail("%s", grant_problem(&status, outcome, mint)),
+			 cosid_release_is_set() ?
+			 errhint("To claim machine ids again, call cosid_resume() or restart the server.") :
 			 errhint("The view cosid_lease and the server's log tell more.")));
 }
 

@@ -30,6 +30,8 @@ typedef struct LeaseShared
 	 * Machine ids are to be given back and not claimed.  Written by
 	 * cosid_release and cosid_resume, read by the worker, whose latch is set
 	 * afterwards (both are full barriers), and by callers that say why they fail.
+	 * Before a claim the worker looks at it under the lock: see
+	 * cosid_lease_begin_claim.
 	 */
 	pg_atomic_uint32 release;
 
@@ -292,6 +294,26 @@ cosid_lease_write(CosidLease *lease, const CosidLeaseStatus *status)
 	ConditionVariableBroadcast(&lease->changed);
 }
 
+/*
+ * For the worker, just before a claim.  False if there is to be none.
+ *
+ * cosid_release sets its mark, and then waits until the lease is released.  Since
+ * both the look at the mark and the state's change are under the lock, either the
+ * mark is seen here, or who has set it sees that the lease is not released.
+ */
+bool
+cosid_lease_begin_claim(CosidLease *lease, CosidLeaseStatus *status)
+{
+	bool		begins;
+
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	begins = !cosid_release_is_set();
+	if (begins && lease->status.state == COSID_LEASE_RELEASED)
+		lease->status.state = status->state = COSID_LEASE_CLAIMING;
+	LWLockRelease(lock);
+	return begins;
+}
+
 /* Keep an error for those who ask what is wrong. */
 void
 cosid_status_error(CosidLeaseStatus *status, const char *message)
@@ -314,6 +336,16 @@ cosid_lease_error(CosidLease *lease, const char *message)
 	cosid_lease_read(lease, &status);
 	cosid_status_error(&status, message);
 	cosid_lease_write(lease, &status);
+}
+
+/* That error as a sentence, for a message to whoever waits in vain. */
+const char *
+cosid_status_error_detail(const CosidLeaseStatus *status)
+{
+	/* Kept in the encoding of the worker's database. */
+	if (pg_verifymbstr(status->last_error, (int) strlen(status->last_error), true))
+		return psprintf("The worker's last error: %s.", status->last_error);
+	return "The worker has reported an error, see the server's log.";
 }
 
 const char *
@@ -352,6 +384,13 @@ cosid_worker_attach(Latch *latch, int *failed_starts)
 	}
 	LWLockRelease(lock);
 	return alone;
+}
+
+/* Whether a worker has attached.  Without one, no claim is under way. */
+bool
+cosid_worker_runs(void)
+{
+	return pg_atomic_read_u64(&shared->worker_latch) != 0;
 }
 
 void

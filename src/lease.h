@@ -34,7 +34,8 @@ typedef enum CosidLeaseState
 	COSID_LEASE_HELD,
 	COSID_LEASE_LOST,			/* taken by another server, or given up; the next
 								 * claim runs */
-	COSID_LEASE_RELEASED		/* given back, at shutdown or by cosid_release */
+	COSID_LEASE_RELEASED		/* given back, at shutdown or by cosid_release;
+								 * no claim is under way */
 } CosidLeaseState;
 
 /*
@@ -113,13 +114,16 @@ extern void cosid_lease_want(CosidLease *lease, CosidWish wish);
 extern uint32 cosid_lease_take_wanted(CosidLease *lease);
 extern void cosid_lease_read(CosidLease *lease, CosidLeaseStatus *status);
 extern void cosid_lease_write(CosidLease *lease, const CosidLeaseStatus *status);
+extern bool cosid_lease_begin_claim(CosidLease *lease, CosidLeaseStatus *status);
 extern void cosid_lease_error(CosidLease *lease, const char *message);
 extern void cosid_status_error(CosidLeaseStatus *status, const char *message);
+extern const char *cosid_status_error_detail(const CosidLeaseStatus *status);
 extern const char *cosid_lease_state_name(CosidLeaseState state);
 
 extern void cosid_release_set(bool release);
 extern bool cosid_release_is_set(void);
 extern bool cosid_worker_attach(Latch *latch, int *failed_starts);
+extern bool cosid_worker_runs(void);
 extern void cosid_worker_connected(void);
 extern void cosid_worker_detach(int64 back_ms);
 extern bool cosid_worker_missing(int64 now_ms, int64 start_ms);

@@ -10,8 +10,8 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "fmgr.h"
-#include "miscadmin.h"
 
 #include "clock.h"
 #include "lease.h"
@@ -23,8 +23,8 @@ PG_FUNCTION_INFO_V1(cosid_release);
 PG_FUNCTION_INFO_V1(cosid_resume);
 
 /*
- * Wait until a lease is not held any more; false when the deadline (monotonic
- * ms) has passed.
+ * Wait until a lease is not held any more and the worker is not about to claim it;
+ * false when the deadline (monotonic ms) has passed.
  */
 static bool
 wait_until_released(CosidLease *lease, int64 deadline, CosidLeaseStatus *status)
@@ -37,7 +37,8 @@ wait_until_released(CosidLease *lease, int64 deadline, CosidLeaseStatus *status)
 		int64		left = deadline - cosid_clock_monotonic_ms();
 
 		cosid_lease_read(lease, status);
-		released = status->state != COSID_LEASE_HELD;
+		released = status->state == COSID_LEASE_RELEASED ||
+			(status->state != COSID_LEASE_HELD && !cosid_worker_runs());
 		if (released || left <= 0)
 			break;
 		(void) ConditionVariableTimedSleep(&lease->changed, (long) left,
@@ -60,6 +61,10 @@ cosid_release(PG_FUNCTION_ARGS)
 
 	cosid_segment_attach(ERROR);
 	cosid_release_set(true);
+
+	/* A worker that waits for the end of recovery holds nothing. */
+	if (RecoveryInProgress() && !cosid_registry_is_remote())
+		PG_RETURN_VOID();
 	for (int i = 0; i < cosid_lease_count(); i++)
 	{
 		CosidLease *lease = cosid_lease_at(i);
@@ -68,15 +73,15 @@ cosid_release(PG_FUNCTION_ARGS)
 		if (!wait_until_released(lease, deadline, &status))
 			ereport(ERROR,
 					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-					 errmsg("machine id %d of namespace \"%s\" has not been given back in time",
-							status.machine_id, lease->namespace),
-					 errdetail("The worker gives it back when it can, and claims none."),
+					 errmsg("the lease of namespace \"%s\" has not been released in time",
+							lease->namespace),
+					 errdetail("The worker gives its machine id back when it can, and claims none."),
 					 errhint("To go on with it instead, call cosid_resume().")));
 		if (status.state == COSID_LEASE_RELEASED && status.failing)
 			ereport(WARNING,
 					(errmsg("nothing more is minted with machine id %d of namespace \"%s\", but the registry does not know",
 							status.machine_id, lease->namespace),
-					 errdetail("The worker's error: %s.", status.last_error),
+					 errdetail_internal("%s", cosid_status_error_detail(&status)),
 					 errhint("Others can have it when \"cosid.safe_guard_duration\" has passed.")));
 	}
 	PG_RETURN_VOID();

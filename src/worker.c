@@ -328,6 +328,9 @@ claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 	int64		began = cosid_clock_monotonic_ms();
 	char		message[COSID_MAX_ERROR];
 
+	if (!cosid_lease_begin_claim(lease, status))
+		return;
+
 	/* Machine id and floor change: no grant may stand. */
 	close_grant(lease, status);
 
@@ -473,11 +476,29 @@ release(CosidLease *lease, int timeout_ms)
 	cosid_lease_read(lease, &status);
 	if (status.state != COSID_LEASE_HELD)
 		return;
+	status.failing = false;		/* what failed before it */
 	if (give_back(lease, &status, timeout_ms))
 		ereport(LOG,
 				(errmsg("gave back machine id %d of cosid namespace \"%s\"",
 						status.machine_id, lease->namespace)));
 	status.state = COSID_LEASE_RELEASED;
+	cosid_lease_write(lease, &status);
+}
+
+/* The same for cosid_release, which waits for it; one that is not held, too. */
+static void
+release_for_now(CosidLease *lease, LeaseControl *control)
+{
+	CosidLeaseStatus status;
+
+	release(lease, RELEASE_TIMEOUT_MS);
+	control->eager = true;		/* when that is over */
+	control->retry_ms = control->next_try = 0;
+	cosid_lease_read(lease, &status);
+	if (status.state == COSID_LEASE_RELEASED)
+		return;
+	status.state = COSID_LEASE_RELEASED;
+	status.full = status.failing = false;
 	cosid_lease_write(lease, &status);
 }
 
@@ -518,9 +539,7 @@ tend(CosidLease *lease, LeaseControl *control)
 	control->reclaim |= (wishes & COSID_WANT_RECLAIM) != 0;
 	if (cosid_release_is_set())
 	{
-		release(lease, RELEASE_TIMEOUT_MS);
-		control->eager = true;	/* when that is over */
-		control->retry_ms = control->next_try = 0;
+		release_for_now(lease, control);
 		return NEVER;
 	}
 	if (cosid_clock_monotonic_ms() < control->next_try)

@@ -250,6 +250,11 @@ $node->restart('fast');
 $error = sql_error($node, 'shop', "$next;");
 is($error->{sqlstate}, 'ID002', 'cosid.worker = off: ID002');
 like($error->{detail}, qr/cosid\.worker/, 'cosid.worker = off: DETAIL says so');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'cosid worker'"),
+	0, 'cosid.worker = off: no worker runs');
+$node->safe_psql('shop', 'SELECT cosid_release()');
+$node->safe_psql('postgres', 'DROP DATABASE nowhere');
+pass('cosid.worker = off: nothing to release, and the database of the registry can be dropped');
 
 $node->stop;
 done_testing();

@@ -14,7 +14,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = cosid_server('release', conf => "cosid.wait_timeout = 60s\n");
+my $node = cosid_server('release', streaming => 1, conf => "cosid.wait_timeout = 60s\n");
 my $soon = "SET cosid.wait_timeout = '200ms';";
 
 sub states
@@ -40,6 +40,7 @@ foreach my $client (@clients)
 
 	is($error->{sqlstate}, 'ID002', 'who mints gets ID002');
 	like($error->{detail}, qr/given back by cosid_release/, 'with the reason');
+	like($error->{hint}, qr/cosid_resume/, 'and what ends it');
 }
 my @lists = read_ids(@clients);
 my ($largest) = sort { $b <=> $a } map { @$_ } @lists;
@@ -68,6 +69,67 @@ $node->safe_psql('shop', 'SELECT cosid_release()');
 $node->restart;
 push @lists, [ mint($node, 'shop', 'order', 10) ];
 check_ids('over all of it', @lists);
+
+#
+# A claim that is under way when it is called: nothing is held once it returns
+#
+$node->append_conf('postgresql.conf', "synchronous_standby_names = 'away'");
+$node->reload;
+wait_until(
+	sub {
+		$node->psql('shop', "SELECT pg_logical_emit_message(true, 'a', 'b')", timeout => 1, timed_out => \my $waits);
+		return $waits;
+	}) or die 'commits do not wait';
+$node->safe_psql('shop', 'SELECT cosid_release()');
+$offset = -s $node->logfile;
+$node->safe_psql('shop', 'SELECT cosid_resume()');
+ok( $node->poll_query_until('postgres',
+		"SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'cosid worker' AND wait_event = 'SyncRep'"),
+	'a claim under way: it waits for its commit');
+$node->safe_psql('shop', 'SELECT cosid_release()');
+is(states(), 'released', 'a claim under way: released');
+is( log_count($node, 'gave back machine id', $offset), log_count($node, 'claimed machine id', $offset),
+	'a claim under way: what it claimed was given back before cosid_release returned');
+cmp_ok(log_count($node, 'claimed machine id', $offset), '>', 0, 'a claim under way: it was one');
+is($node->safe_psql('postgres', "SELECT count(*) FROM cosid_machine WHERE instance_id <> ''"), 0,
+	'a claim under way: the registry has all machine ids back');
+$node->append_conf('postgresql.conf', "synchronous_standby_names = ''");
+$node->reload;
+$node->safe_psql('shop', 'SELECT cosid_resume()');
+push @lists, [ mint($node, 'shop', 'order', 10) ];
+
+#
+# What failed before it does not count as its failure, nor later
+#
+$node->safe_psql('postgres', <<'SQL');
+INSERT INTO cosid_machine (name, namespace, machine_id, instance_id, last_timestamp)
+SELECT 'cosid-1.0000000' || i, 'cosid-1', i, 'pg-' || i, extract(epoch FROM now() + interval '1 hour') * 1000 FROM generate_series(0, 1) i
+SQL
+$node->safe_psql('shop', "SELECT cosid_create('few', machine_bit => 1)");
+is(sql_error($node, 'shop', "$soon SELECT cosid_next('few')")->{sqlstate}, 'ID003', 'a full namespace');
+$node->safe_psql('shop', 'SELECT cosid_release()');
+is(sql_error($node, 'shop', "$soon SELECT cosid_next('few')")->{sqlstate}, 'ID002', 'a full namespace, released');
+$node->safe_psql('postgres', "UPDATE cosid_machine SET instance_id = '' WHERE namespace = 'cosid-1'");
+$node->safe_psql('shop', 'SELECT cosid_resume()');
+mint($node, 'shop', 'order', 1);
+my $locker = $node->background_psql('postgres');
+$offset = -s $node->logfile;
+$locker->query_safe('BEGIN; LOCK cosid_machine IN ACCESS EXCLUSIVE MODE');
+my $waiter = start_client($node, 'shop', mint_slowly('order'));
+$node->wait_for_log(qr/has a problem: .*lock timeout/, $offset);
+my $stopped = stop_worker($node);
+$locker->query_safe('COMMIT');
+$locker->quit;
+my $release = start_client($node, 'shop', 'SELECT cosid_release();');
+client_pid($release, "wait_event_type = 'Extension'");
+continue_worker($stopped);
+is(finish_client($release)->{stderr}, '', 'an earlier error: no warning once the machine ids are given back');
+$node->safe_psql('postgres', 'SELECT pg_terminate_backend(' . client_pid($waiter, 'true') . ')');
+finish_client($waiter);
+push @lists, read_ids($waiter);
+$node->safe_psql('shop', 'SELECT cosid_resume()');
+push @lists, [ mint($node, 'shop', 'order', 10) ];
+check_ids('over what was under way', @lists);
 
 # Rights
 $node->safe_psql('shop', 'CREATE ROLE nobody');
