@@ -69,9 +69,11 @@
  * CosId's Java services keep a heartbeat there that trails their IDs; they do
  * not know the column fence, which is how such a row is told.
  */
-#define ROW_FLOOR \
+#define ROW_FLOOR_BY(safe_guard) \
 	"(CASE WHEN m.fence <> m.distribute_time AND m.instance_id <> ''" \
-	" THEN m.last_timestamp + " P_SAFE_GUARD " ELSE m.last_timestamp END)"
+	" THEN m.last_timestamp + " safe_guard " ELSE m.last_timestamp END)"
+
+#define ROW_FLOOR ROW_FLOOR_BY(P_SAFE_GUARD)
 
 /*
  * A server is known by its identity, whatever its settings say; a stable one by
@@ -86,8 +88,10 @@
 	" AND (m.stable AND m.fence = m.distribute_time OR " ROW_MINE ")" \
 	" ELSE " ROW_MINE " END)"
 
-#define ROW_EXPIRED \
-	"(m.last_timestamp <= " P_REGISTRY_NOW " - " P_SAFE_GUARD ")"
+#define ROW_EXPIRED_BY(now, safe_guard) \
+	"(m.last_timestamp <= " now " - " safe_guard ")"
+
+#define ROW_EXPIRED ROW_EXPIRED_BY(P_REGISTRY_NOW, P_SAFE_GUARD)
 
 #define ROW_TAKEABLE \
 	"(" ROW_OWN " OR m.instance_id = '' OR (" ROW_EXPIRED " AND NOT m.stable))"
@@ -541,11 +545,12 @@ cosid_machine_revert(const CosidExtension *extension,
 }
 
 /*
- * Give back the machine id of a server that is gone for good, which no other
- * would be given (a stable one) or which need not wait for the name's sake.  What
- * it may have given out stays covered: the watermark stands, a heartbeat of
- * CosId's Java services becomes what a claim would take it for.  Should the server
- * come back after all, the token in the row is not the one it knows.
+ * Give back the machine id of a server that is gone for good: if that was a stable
+ * one, nobody else would be given it.  What it may have given out stays covered:
+ * the watermark stands, a heartbeat of CosId's Java services becomes what a claim
+ * would take it for.  Should the server come back after all, the row matches
+ * neither its instance id nor its token.  If it comes back at this very moment, one
+ * of the two waits for the other's lock on the row and then looks at it anew.
  *
  * Errors: 42704 for a machine id that has no row, 55006 while its lease is live.
  */
@@ -564,12 +569,11 @@ forget(const CosidExtension *extension, const char *namespace, int machine_id)
 	SPI_connect();
 	if (cosid_execute(table,
 					  psprintf("UPDATE %s m SET instance_id = '', owner = '', stable = false,"
-							   " last_timestamp = CASE WHEN m.fence <> m.distribute_time AND m.instance_id <> ''"
-							   " THEN m.last_timestamp + $4 ELSE m.last_timestamp END,"
+							   " last_timestamp = " ROW_FLOOR_BY("$4") ","
 							   " distribute_time = m.distribute_time + 1, fence = m.distribute_time + 1,"
 							   " revert_time = $3"
 							   " WHERE m.namespace = $1 AND m.machine_id = $2"
-							   " AND (m.instance_id = '' OR m.last_timestamp <= $3 - $4)", name),
+							   " AND (m.instance_id = '' OR " ROW_EXPIRED_BY("$3", "$4") ")", name),
 					  4, types, values, NULL) == 0)
 	{
 		if (cosid_execute(table,

@@ -151,6 +151,19 @@ $holder->query_safe('COMMIT');
 $holder->quit;
 is(finish_client($forget)->{sqlstate}, '55006', 'a machine id whose holder comes back at that moment is not forgotten');
 
+$node->safe_psql('postgres', "UPDATE cosid_machine SET last_timestamp = 7 WHERE namespace = 'gone'");
+my $forgetter = $node->background_psql('postgres');
+$forgetter->query_safe("BEGIN; SELECT cosid_machine_forget('gone', 0)");
+my $guard = start_client($node, 'postgres',
+	"SELECT cosid_machine_guard('gone', 0, 'pg-0', 0, 7, 'pg-0', 1000, 0) IS NULL;");
+client_pid($guard, "wait_event_type = 'Lock'");
+$forgetter->query_safe('COMMIT');
+$forgetter->quit;
+is(finish_client($guard)->{stderr}, '', 'its holder, a moment too late, has no error');
+is_deeply(read_ids($guard), ['t'], 'but has lost the machine id');
+is($node->safe_psql('postgres', "SELECT last_timestamp, instance_id FROM cosid_machine WHERE namespace = 'gone'"),
+	'7|', 'which has the watermark that it had');
+
 # A worker that hangs
 my $worker = stop_worker($node);
 my $error = sql_error($node, 'shop', "$soon SELECT cosid_release()");
