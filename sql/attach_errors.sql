@@ -103,6 +103,28 @@ SELECT cosid_attach('att_tick', 'id', 'att_s');
 INSERT INTO att_tick DEFAULT VALUES RETURNING id > (SELECT min(id) FROM att_tick) AS later;
 DROP TABLE att_tick;
 
+-- Another table that takes the place of ours while it is worked on (another
+-- session would do it; here it is the statement's own event trigger).
+CREATE SCHEMA att_schema;
+CREATE TABLE att_schema.att_moved (id bigint);
+CREATE FUNCTION att_move() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+    ALTER SCHEMA att_schema RENAME TO att_renamed;
+    CREATE SCHEMA att_schema;
+    CREATE TABLE att_schema.att_moved (id bigint DEFAULT 7);
+END
+$$;
+CREATE EVENT TRIGGER att_move ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION att_move();
+SELECT cosid_attach('att_schema.att_moved', 'id', 'att_ms');
+ALTER EVENT TRIGGER att_move DISABLE;
+SELECT cosid_attach('att_schema.att_moved', 'id', 'att_ms');
+ALTER EVENT TRIGGER att_move ENABLE;
+SELECT cosid_detach('att_schema.att_moved', 'id');
+DROP EVENT TRIGGER att_move;
+SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'att_schema.att_moved'::regclass;
+DROP SCHEMA att_schema CASCADE;
+DROP FUNCTION att_move;
+
 DROP FUNCTION att_try;
 DROP VIEW att_v;
 DROP MATERIALIZED VIEW att_m;
