@@ -45,6 +45,7 @@ cosid.machine_id = 7
 cosid.wait_timeout = 60s
 cosid.watermark_lead = 1s
 CONF
+is(sql_error($one, 'shop', "SELECT cosid_next('order')")->{message}, '', 'manual: IDs are given out');
 my @ids = mint($one, 'shop', 'order', 100);
 is(id_machine($ids[0]), 7, 'manual: the machine id is cosid.machine_id');
 is(machine_row($registry)->{machine_id}, 7, 'manual: it has a row in the registry');
