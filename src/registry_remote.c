@@ -26,8 +26,6 @@
  */
 #include "postgres.h"
 
-#include <ctype.h>
-
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "libpq-fe.h"
@@ -104,19 +102,28 @@ ignore_notice(void *arg pg_attribute_unused(), const PGresult *result pg_attribu
 {
 }
 
-/* A call's failure, on one line.  Texts are in UTF-8. */
+/*
+ * A call's failure, on one line: libpq's messages have several, indented, and what
+ * a server says may have anything.  Texts are in UTF-8.
+ */
 static bool
 fail(RemoteCall *call, const char *message)
 {
 	char	   *out = call->error->message;
 	int			length = pg_encoding_mbcliplen(PG_UTF8, message, (int) strlen(message),
 											   COSID_MAX_ERROR - 1);
+	int			used = 0;
 
-	while (length > 0 && isspace((unsigned char) message[length - 1]))
-		length--;
 	for (int i = 0; i < length; i++)
-		out[i] = message[i] == '\n' ? ' ' : message[i];
-	out[length] = '\0';
+	{
+		if ((unsigned char) message[i] > ' ')
+			out[used++] = message[i];
+		else if (used > 0 && out[used - 1] != ' ')
+			out[used++] = ' ';
+	}
+	if (used > 0 && out[used - 1] == ' ')
+		used--;
+	out[used] = '\0';
 	return false;
 }
 

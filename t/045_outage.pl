@@ -50,6 +50,7 @@ sub check_outage
 	ok(wait_until(sub { log_count($node, 'has a problem', $offset) > 0 }), "$what: the worker has missed the registry");
 	is(lease($node)->{watermark}, $watermark, "$what: and could not extend");
 	is(lease($node)->{state}, 'held', "$what: and keeps the machine id");
+	unlike(lease($node)->{last_error}, qr/[[:cntrl:]]|  /, "$what: the error is one line");
 	$end->();
 	ok(wait_until(sub { lease($node)->{watermark} > $watermark }), "$what: it goes on when it is back");
 	wait_for_more_ids($client);
