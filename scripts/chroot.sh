@@ -45,7 +45,7 @@ chroot_sources() {
 
 # base_chroot SUITE: make the tar file of a minimal SUITE, and print its name.
 base_chroot() {
-    local suite=$1 tar=$chroot_cache/$1.tar mirror tmp
+    local suite=$1 tar=$chroot_cache/$1.tar mirror script tmp
     mkdir -p "$chroot_cache"
     # Two of us at once: the second one waits, and finds it.
     exec {lock}>"$chroot_cache/$suite.lock"
@@ -56,11 +56,14 @@ base_chroot() {
         [ -n "$mirror" ] || die "apt has no mirror of Debian $(running_suite)"
         echo "Making a chroot of Debian $suite ..." >&2
         tmp=$(mktemp -d "$chroot_cache/$suite.XXXXXX")
+        # For a release that is younger than debootstrap
+        script=/usr/share/debootstrap/scripts/$suite
+        [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
         # A proxy that apt is told of in its configuration, debootstrap isn't.
         if ! (
             eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
             export http_proxy
-            debootstrap --variant=minbase "$suite" "$tmp/root" "$mirror"
+            debootstrap --variant=minbase "$suite" "$tmp/root" "$mirror" "$script"
         ) >"$tmp/log" 2>&1 </dev/null; then
             tail -n 20 "$tmp/log" >&2
             rm -rf "$tmp"
@@ -101,16 +104,23 @@ make_chroot() {
 in_chroot() {
     local dir=$1 user=$2
     shift 2
+    # By pivot_root, since a process that chroot(2) has moved may not have a user
+    # namespace, which tests take to mount something.
+    #
     # The first process of a namespace of processes gets no signal that it has no
     # trap for; when it ends, the kernel kills the others.
     unshare --mount --pid --fork --kill-child=TERM --propagation private bash -c '
         set -e
+        mount --bind "$1" "$1"
         mount -t proc proc "$1/proc"
         mount -t devpts -o newinstance,ptmxmode=666,mode=620,gid=5 devpts "$1/dev/pts"
         mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm"
+        cd "$1"
+        pivot_root . .
+        umount -l .
         trap "exit 143" HUP INT TERM
         env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive TERM=dumb \
-            chroot --userspec="$2" "$1" "${@:3}" <&0 &
+            chroot --userspec="$2" / "${@:3}" <&0 &
         wait "$!"' in_chroot "$dir" "$user" "$@"
 }
