@@ -23,12 +23,6 @@
 chroot_cache=/var/cache/cosid-chroot
 chroot_packages=(debootstrap debian-archive-keyring)
 
-# running_suite: this system's Debian release, as mirrors call it
-running_suite() {
-    # shellcheck source=/dev/null
-    (. /etc/os-release && echo "${VERSION_CODENAME:?}")
-}
-
 # chroot_sources SUITE: lines for sources.list.  The mirror is the one that apt
 # uses here, and for this system's own release so are updates.
 chroot_sources() {

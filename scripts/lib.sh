@@ -11,16 +11,41 @@
 # $work, and leave_sandbox ends and deletes that.  So the checkout gets no build
 # output, a PostgreSQL that already runs isn't touched, and two runs don't meet.
 
-pg_major=15 # Debian 12's
-pg_system_bin=/usr/lib/postgresql/$pg_major/bin
-
-build_packages=("postgresql-$pg_major" "postgresql-server-dev-$pg_major" libpq-dev gcc
-    libc6-dev make)
-
 die() {
     echo "$(basename -- "$0"): $*" >&2
     exit 1
 }
+
+# Debian's releases by the PostgreSQL that they have
+debian_of=([15]=bookworm [17]=trixie [18]=forky)
+
+# running_suite: this system's Debian release, as mirrors call it
+running_suite() {
+    # shellcheck source=/dev/null
+    (. /etc/os-release && echo "${VERSION_CODENAME:-}")
+}
+
+# find_pg_major: the PostgreSQL to build for and to run.  PG_MAJOR says which;
+# else it's the highest that is installed, else the one to install.
+find_pg_major() {
+    local major suite
+    suite=$(running_suite)
+    for major in ${PG_MAJOR:-} \
+        $(find /usr/lib/postgresql -path '*/bin/postgres' 2>/dev/null | cut -d / -f 5 | sort -rn); do
+        echo "$major"
+        return
+    done
+    for major in "${!debian_of[@]}"; do
+        [ "${debian_of[major]}" != "$suite" ] || echo "$major"
+    done
+}
+
+pg_major=$(find_pg_major)
+[ -n "$pg_major" ] || die "which PostgreSQL?  Say so: PG_MAJOR=15"
+pg_system_bin=/usr/lib/postgresql/$pg_major/bin
+
+build_packages=("postgresql-$pg_major" "postgresql-server-dev-$pg_major" libpq-dev gcc
+    libc6-dev make)
 
 style_packages=(binutils cppcheck libcmocka-dev pg-bsd-indent)
 
@@ -34,7 +59,7 @@ sandbox_env=()
 # them there, neither apt nor root is needed.
 ensure_packages() {
     local package missing=() as_root=()
-    command -v apt-get >/dev/null || die "needs Debian 12 (no apt-get here)"
+    command -v apt-get >/dev/null || die "needs Debian (no apt-get here)"
     for package; do
         [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
             missing+=("$package")
@@ -138,7 +163,7 @@ enter_sandbox() {
     exec "${command[@]}" env -i \
         PATH="$sandbox_path" \
         HOME="$dir" TMPDIR="$dir/tmp" LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" \
-        KEEP="${KEEP:-}" JOBS="${JOBS:-}" SANITIZE="${SANITIZE:-}" "${sandbox_env[@]}" \
+        PG_MAJOR="$pg_major" KEEP="${KEEP:-}" JOBS="${JOBS:-}" SANITIZE="${SANITIZE:-}" "${sandbox_env[@]}" \
         bash "$dir/src/${script#"$source_tree/"}" --in-sandbox "$dir" "$@"
 }
 
@@ -156,12 +181,17 @@ in_sandbox() {
         PG_CONFIG="$pg_system_bin/pg_config"
         COPT="-isystem $("$pg_system_bin/pg_config" --includedir-server) -Wall -Wextra\
 ${SANITIZE:+ -fsanitize=$SANITIZE -fno-sanitize-recover=$SANITIZE}")
+    clean_at_exit
+    cd "$src" || exit
+}
+
+# clean_at_exit: however the script ends from now on, leave_sandbox runs.
+clean_at_exit() {
     child=
     trap leave_sandbox EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    cd "$src" || exit
 }
 
 # Stop every server below $work and delete $work; keep the exit code.
@@ -200,6 +230,17 @@ run() {
     kill -TERM -- "-$child" 2>/dev/null || true # what it left running, if anything
     child=
     return "$status"
+}
+
+# logged LOG COMMAND...: run it, show its output and keep it.
+logged() {
+    run piped_to "$@"
+}
+
+piped_to() {
+    local log=$1
+    shift
+    "$@" 2>&1 | tee "$log"
 }
 
 # -------------------------------------------------------------- PostgreSQL
