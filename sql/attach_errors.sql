@@ -12,7 +12,9 @@ SELECT cosid_attach('att_t', 'id2', 'att_t');
 SELECT cosid_attach('att_t', 'n', 'att_t');
 SELECT cosid_attach('att_t', 't', 'att_t');
 SELECT cosid_attach('att_t', 'a', 'att_t');
+\set VERBOSITY terse
 SELECT cosid_attach('att_t', 'g', 'att_t');
+\set VERBOSITY default
 ALTER TABLE att_t ALTER COLUMN id4 TYPE bigint;
 SELECT cosid_attach('att_t', 'id4', 'att_t');
 -- Columns and tables

@@ -9,14 +9,16 @@ CREATE VIEW attach_seen AS
 CREATE VIEW attach_sequences AS
     SELECT string_agg(relname, ' ' ORDER BY relname) AS sequences FROM pg_class WHERE relkind = 'S' AND relname LIKE 'att%';
 
--- One of the partitions has a serial of its own, one an identity, one another
--- default; the columns are in another order.
+-- One of the partitions has a serial of its own, one another default, and one an
+-- identity, where PostgreSQL lets it: until 16.  The columns are in another order.
 CREATE TABLE att_p (id bigserial, n int NOT NULL) PARTITION BY LIST (n);
 CREATE TABLE att_p1 PARTITION OF att_p FOR VALUES IN (1);
 CREATE TABLE att_p2 PARTITION OF att_p FOR VALUES IN (2) PARTITION BY LIST (n);
 CREATE TABLE att_p22 (n int NOT NULL, id bigserial);
 ALTER TABLE att_p2 ATTACH PARTITION att_p22 FOR VALUES IN (2);
-CREATE TABLE att_p3 (n int NOT NULL, gone int, id bigint GENERATED ALWAYS AS IDENTITY);
+SELECT CASE WHEN current_setting('server_version_num')::int < 170000
+            THEN 'bigint GENERATED ALWAYS AS IDENTITY' ELSE 'bigserial' END AS own_id \gset
+CREATE TABLE att_p3 (n int NOT NULL, gone int, id :own_id);
 ALTER TABLE att_p3 DROP gone;
 ALTER TABLE att_p ATTACH PARTITION att_p3 FOR VALUES IN (3);
 CREATE TABLE att_p4 PARTITION OF att_p (id DEFAULT 7) FOR VALUES IN (4);
@@ -42,12 +44,6 @@ SELECT cosid_attach('att_p', 'id', 'att_p');
 \set VERBOSITY default
 DELETE FROM att_p WHERE id = 9000000000000000000;
 
--- Back: the identity is the partitioned table's; PostgreSQL 15 gives partitions
--- none.
-SELECT cosid_detach('att_p', 'id');
-SELECT * FROM attach_seen;
-SELECT max(id) AS max FROM att_p \gset
-INSERT INTO att_p (n) VALUES (1), (2), (3), (4) RETURNING id - :max AS after;
 DROP TABLE att_p;
 
 -- Inheritance: all that inherit follow.

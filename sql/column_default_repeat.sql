@@ -83,7 +83,8 @@ CREATE TABLE cdr_t (id bigserial PRIMARY KEY);
 CREATE TABLE cdr_u (id bigserial);
 ALTER TABLE cdr_u ADD PRIMARY KEY (id);
 DROP TABLE cdr_t;
-SELECT event, tag, object FROM cdr_log ORDER BY n;
+-- (PostgreSQL 18 has constraints for NOT NULL.)
+SELECT event, tag, object FROM cdr_log WHERE object !~ '_not_null on ' ORDER BY n;
 DROP EVENT TRIGGER cdr_end;
 DROP EVENT TRIGGER cdr_drop;
 SELECT * FROM column_default_seen;

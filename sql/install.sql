@@ -9,16 +9,19 @@ SELECT n.nspname, e.extversion, e.extrelocatable, v.superuser, v.trusted
  WHERE e.extname = 'cosid';
 
 -- Everything in it begins with cosid_, is in the extension's schema and has a
--- comment; so has each column, trigger and index of its own.
+-- comment; so has each column, trigger and index of its own.  Types that tables,
+-- views and arrays have are left out: PostgreSQL 17 and later list them, too.
 CREATE TEMP VIEW members AS
 SELECT d.classid, d.objid, o.type, o.schema, o.identity,
        obj_description(d.objid, d.classid::regclass::name) AS comment
   FROM pg_depend d, pg_identify_object(d.classid, d.objid, 0) o
  WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'cosid');
+   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'cosid')
+   AND NOT EXISTS (SELECT FROM pg_depend i
+                    WHERE (i.classid, i.objid) = (d.classid, d.objid) AND i.deptype = 'i' AND d.classid = 'pg_type'::regclass);
 SELECT type, identity FROM members ORDER BY type, identity COLLATE "C";
 SELECT identity FROM members WHERE schema <> 'public' OR schema IS NULL OR identity !~ '^public\.cosid_';
-SELECT identity FROM members WHERE comment IS NULL AND identity !~ '\[\]$';
+SELECT identity FROM members WHERE comment IS NULL;
 SELECT a.attrelid::regclass AS relation, a.attname
   FROM members m JOIN pg_attribute a ON a.attnum > 0 AND NOT a.attisdropped AND a.attrelid IN
        (SELECT c.oid FROM pg_class c LEFT JOIN pg_type t ON t.typrelid = c.oid AND c.relkind = 'c'

@@ -48,7 +48,7 @@ is($given_back->{last_timestamp}, id_ms($last) + 1,
 	'a clean shutdown leaves the exact watermark');
 
 $node->append_conf('postgresql.conf', 'cosid.worker = on');
-$node->restart('fast');
+$node->restart;
 my ($id, $seconds) = first_id();
 cmp_ok($seconds, '<', 3, 'stop -m fast and start: the first ID comes without a wait');
 cmp_ok($id, '>', $last, 'stop -m fast and start: it is greater than the last');
@@ -63,7 +63,7 @@ cosid.stable = on
 cosid.watermark_lead = 3s
 cosid.wait_timeout = 60s
 CONF
-$node->restart('fast');
+$node->restart;
 $last = max(mint($node, 'shop', 'order', 1000));
 $held = machine_row($node, id_machine($last));
 $node->stop('immediate');
@@ -77,7 +77,7 @@ $node->append_conf('postgresql.conf', <<'CONF');
 cosid.stable = off
 cosid.watermark_lead = 10s
 CONF
-$node->restart('fast');
+$node->restart;
 
 #
 # pg_ctl stop -m immediate
@@ -100,7 +100,7 @@ ok( id_machine($id) != $held->{machine_id}
 # before those before it.
 #
 $node->append_conf('postgresql.conf', 'cosid.watermark_lead = 2s');
-$node->restart('fast');
+$node->restart;
 $node->safe_psql('shop', "SELECT cosid_create('seconds', timestamp_unit => 'second')");
 my $disordered = 0;
 foreach my $crash (1 .. 6)

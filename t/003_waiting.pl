@@ -246,7 +246,7 @@ cmp_ok($node->safe_psql('nowhere', 'SELECT count(*) FROM cosid_machine'),
 # cosid.worker = off
 #
 $node->append_conf('postgresql.conf', 'cosid.worker = off');
-$node->restart('fast');
+$node->restart;
 $error = sql_error($node, 'shop', "$next;");
 is($error->{sqlstate}, 'ID002', 'cosid.worker = off: ID002');
 like($error->{detail}, qr/cosid\.worker/, 'cosid.worker = off: DETAIL says so');

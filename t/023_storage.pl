@@ -162,7 +162,7 @@ check_no_episode(
 	},
 	sub {
 		# Also the claim of a server that starts so
-		$node->restart('immediate');
+		$node->restart;
 		is(scalar(mint($node, 'shop', 'order', 1000)),
 			1000, 'default_transaction_read_only: mints after a restart, too');
 		$node->append_conf('postgresql.conf', 'default_transaction_read_only = off');
@@ -223,7 +223,7 @@ foreach my $future ([ 'in ten years', 'last_timestamp + 10::bigint * 365 * 86400
 		});
 
 	# A clean shutdown puts it right.
-	$node->restart('fast');
+	$node->restart;
 	my ($id) = mint($node, 'shop', 'order', 1);
 	is(id_machine($id), $edited, "$what: a clean shutdown puts it right");
 

@@ -62,7 +62,7 @@ sub check_copy
 
 	# It is still itself after a restart.
 	my $copy_id = lease($copy)->{machine_id};
-	$copy->restart('fast');
+	$copy->restart;
 	finish_client($clients[1]);
 	my ($before) = read_ids(pop @clients);
 	push @clients, start_client($copy, 'shop', mint_in_bursts('order', 20));

@@ -114,10 +114,12 @@ sub sql_error
 sub parse_error
 {
 	my ($stderr, $stdout, $seconds) = @_;
-	my ($sqlstate, $message) =
-	  $stderr =~ /^(?:psql:\S+ )?(?:ERROR|FATAL):  (\w{5}): (.*)$/m;
-	my ($detail) = $stderr =~ /^DETAIL:  (.*)$/m;
-	my ($hint) = $stderr =~ /^HINT:  (.*)$/m;
+	# A warning before it may have a detail and a hint, too.
+	my ($sqlstate, $message, $rest) =
+	  $stderr =~ /^(?:psql:\S+ )?(?:ERROR|FATAL):  (\w{5}): ([^\n]*)(.*)/ms;
+	$rest //= $stderr;
+	my ($detail) = $rest =~ /^DETAIL:  (.*)$/m;
+	my ($hint) = $rest =~ /^HINT:  (.*)$/m;
 
 	note "error: $stderr";
 	return {
