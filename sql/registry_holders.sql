@@ -108,4 +108,22 @@ UPDATE cosid_machine SET instance_id = 'java:8080', distribute_time = distribute
 SELECT status, holder FROM pg_temp.claim('java_owner', 'me', fixed => 0);
 SELECT status, machine_id FROM pg_temp.claim('java_owner_1', 'me', 1);
 
+-- Claims of one namespace queue up; one of a fixed machine id need not.
+BEGIN;
+SELECT machine_id FROM pg_temp.claim('queue', 'me', fixed => 1);
+SELECT mode FROM pg_locks WHERE locktype = 'object' AND classid = 'cosid_machine'::regclass AND pid = pg_backend_pid();
+SELECT machine_id FROM pg_temp.claim('queue', 'you');
+SELECT mode FROM pg_locks WHERE locktype = 'object' AND classid = 'cosid_machine'::regclass AND pid = pg_backend_pid();
+COMMIT;
+-- A trigger of who watches the registry may use other tables.
+CREATE TABLE watched (namespace text, machine_id int);
+CREATE FUNCTION watch() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN INSERT INTO public.watched VALUES (new.namespace, new.machine_id); RETURN NULL; END $$;
+CREATE TRIGGER watch AFTER INSERT OR UPDATE ON cosid_machine FOR EACH ROW EXECUTE FUNCTION watch();
+SELECT status FROM pg_temp.claim('watched', 'me');
+SELECT status FROM pg_temp.claim('watched', 'you');
+SELECT * FROM watched;
+
 DROP EXTENSION cosid;
+DROP TABLE watched;
+DROP FUNCTION watch;

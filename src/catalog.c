@@ -230,7 +230,7 @@ cosid_name_unlock(Oid table, const char *name, LOCKMODE mode)
 	LockRelease(&tag, mode, false);
 }
 
-/* The only table that statements may use now; InvalidOid: we run none. */
+/* The only table that the next statement may use; InvalidOid: it is not ours. */
 static Oid	only_table = InvalidOid;
 
 static post_parse_analyze_hook_type previous_post_parse_analyze_hook = NULL;
@@ -260,7 +260,10 @@ static void
 check_analyzed(ParseState *pstate, Query *query, JumbleState *jstate)
 {
 	if (OidIsValid(only_table))
+	{
 		(void) check_relations((Node *) query, NULL);
+		only_table = InvalidOid;	/* what a trigger then runs is its own */
+	}
 	if (previous_post_parse_analyze_hook != NULL)
 		previous_post_parse_analyze_hook(pstate, query, jstate);
 }
@@ -273,7 +276,7 @@ cosid_catalog_init(void)
 	post_parse_analyze_hook = check_analyzed;
 }
 
-/* Run a statement while no other table than this may be used. */
+/* Run a statement that may use no other table than this. */
 static uint64
 execute_on(Oid table, const char *sql, int nargs, const Oid *types,
 		   Datum *values, const char *nulls, bool read_only)
