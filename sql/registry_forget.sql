@@ -66,3 +66,5 @@ RESET ROLE;
 SELECT stable, instance_id FROM cosid_machine WHERE namespace = 'gone' AND machine_id = 1;
 REVOKE ALL ON FUNCTION cosid_machine_forget FROM regress_cosid_forget;
 DROP ROLE regress_cosid_forget;
+
+DROP EXTENSION cosid;
