@@ -1,6 +1,7 @@
 # cosid: snowflake IDs minted by PostgreSQL
 #
 #   make && make install     build, and install into PG_CONFIG's PostgreSQL
+#   make installcheck        run sql/*.sql on a server that has loaded the library
 #   make unit                build the unit tests and test/unit/run-vectors
 #   make check-unit          and run them
 #   make clock               build the wall clock that some of t/*.pl set
@@ -56,6 +57,9 @@ SHLIB_LINK_INTERNAL = $(libpq)
 
 EXTENSION = cosid
 DATA = cosid--1.0.sql
+
+# not_preloaded is about a server that hasn't loaded it.
+REGRESS = $(filter-out not_preloaded,$(basename $(notdir $(wildcard $(srcdir)/sql/*.sql))))
 
 # Calls within the library need not look for another one's function of the name.
 ifeq ($(shell uname -s),Linux)

@@ -174,6 +174,18 @@ changes_no_other_file() {
         [ -z "$(comm -23 "$work/new" "$work/owned" | tee /dev/stderr)" ]
 }
 
+# debian/tests, as autopkgtest runs them: with what they depend on, as an ordinary
+# user
+installcheck() {
+    local needs
+    needs=$(sed -n 's/^Depends: @, *//p' "$source_tree/debian/tests/control" | tr -d ,)
+    # shellcheck disable=SC2086  # several packages
+    apt install /srv/this.deb $needs &&
+        copy_tree "$root/srv/cosid" &&
+        in_chroot "$root" root chown -R nobody: /srv/cosid &&
+        in_chroot "$root" nobody sh -c 'cd /srv/cosid && debian/tests/installcheck'
+}
+
 echo "=== the package"
 find "$source_tree" -path "$source_tree/.git" -prune -o -print | sort >"$work/tree"
 check "scripts/build-deb.sh builds the package" bash "$source_tree/scripts/build-deb.sh" "$work/deb"
@@ -194,6 +206,7 @@ check "it is installed once more" apt install /srv/this.deb
 check "it is purged" apt purge "$package"
 check "and no file of it is left" as_before
 check "and dpkg does not know it any more" unknown
+check "with it the regress tests pass" installcheck
 
 # -------------------------------------------------------------- Dockerfile
 
