@@ -2,6 +2,7 @@
 #
 #   make && make install     build, and install into PG_CONFIG's PostgreSQL
 #   make installcheck        run sql/*.sql on a server that has loaded the library
+#   make dist                make PGXN's file of what is committed, in DISTDIR
 #   make unit                build the unit tests and test/unit/run-vectors
 #   make check-unit          and run them
 #   make clock               build the wall clock that some of t/*.pl set
@@ -72,6 +73,13 @@ include $(PGXS)
 
 # Objects depend on every header: there are few, and a stale one costs IDs.
 $(OBJS): $(wildcard $(srcdir)/src/*.h)
+
+# PGXN's versions have three numbers.
+DISTDIR = .
+DISTNAME = cosid-$(EXTVERSION).0
+.PHONY: dist
+dist:
+	git -C $(srcdir) archive --format=zip --prefix=$(DISTNAME)/ HEAD >'$(DISTDIR)/$(DISTNAME).zip'
 
 include $(srcdir)/test/unit/unit.mk
 include $(srcdir)/test/clock/clock.mk

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
 # test-deb.sh - what is installed works, and leaves nothing behind when it goes:
-# the Debian package, the Dockerfile and META.json, each in a clean system of
-# this Debian release.  The last line says how many checks passed and failed.
+# the Debian package, the Dockerfile and the file for PGXN, each in a clean system
+# of this Debian release.  The last line says how many checks passed and failed.
 #
 #   scripts/test-deb.sh
 #
-# Needs Debian 12 and, if you aren't root, sudo.
+# Needs Debian 12, a git checkout and, if you aren't root, sudo.
 
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -15,7 +15,7 @@ set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/chroot.sh"
 
 [ "$(id -u)" -eq 0 ] || exec sudo bash "${BASH_SOURCE[0]}" "$@"
-ensure_packages "${chroot_packages[@]}"
+ensure_packages "${chroot_packages[@]}" "${build_packages[@]}" git
 
 umask 022
 work=$(mktemp -d /tmp/cosid-test-deb.XXXXXX)
@@ -239,17 +239,20 @@ check "the image's command mints" use "$mints" "${command[@]}"
 # is provided.
 # shellcheck disable=SC2016
 describes='start "$@"
-cd /srv/cosid
-as_postgres pgxn load --yes --pg_config "$bin/pg_config" ./
+as_postgres pgxn load --yes --pg_config "$bin/pg_config" /srv/cosid.zip
 test "$(sql "SELECT cosid_next()")" -gt 0
 stop'
 
-echo "=== META.json"
+echo "=== PGXN's file"
 clean_system
 prepare apt install pgxnclient make gcc libc6-dev libpq-dev "postgresql-server-dev-$pg_major"
-copy_tree "$root/srv/cosid"
+# Git is told that the checkout may be another user's.
+check "make dist makes it" env GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory \
+    GIT_CONFIG_VALUE_0='*' make -s -C "$source_tree" dist DISTDIR="$work"
+version=$(sed -n 's/^    "version": "\(.*\)",$/\1/p' "$source_tree/META.json")
+check "under the name that PGXN wants" cp "$work/cosid-$version.zip" "$root/srv/cosid.zip"
 check "pgxn installs it" in_chroot "$root" root \
-    pgxn install --yes --pg_config "$pg_system_bin/pg_config" /srv/cosid/
+    pgxn install --yes --pg_config "$pg_system_bin/pg_config" /srv/cosid.zip
 check "pgxn creates what META.json describes, and it mints" use "$describes" "${loaded[@]}"
 
 printf '\n%s passed, %s failed\n' "$passed" "$failed"

@@ -42,7 +42,7 @@ if [ "${1:-}" != --in-sandbox ]; then
     case ${1:-all} in
         # A chroot takes root, which is gone in the sandbox: there it's counted.
         all | deb)
-            header "the Debian package, the Dockerfile and META.json in clean systems"
+            header "the Debian package, the Dockerfile and the file for PGXN in clean systems"
             status=0
             bash "$source_tree/scripts/test-deb.sh" || status=$?
             sandbox_env+=("DEB_STATUS=$status")
