@@ -71,8 +71,13 @@ as_before() {
 # clean_system: a new $root with the server that cosid is for
 clean_system() {
     rm -rf "$root"
-    make_chroot "$suite" "$root"
-    prepare apt install "postgresql-$pg_major"
+    if [ -d "$work/clean" ]; then
+        cp -a "$work/clean" "$root"
+    else
+        make_chroot "$suite" "$root"
+        prepare apt install "postgresql-$pg_major"
+        cp -a "$root" "$work/clean"
+    fi
 }
 
 # prepare COMMAND...: what shows only if it fails, and is no check
