@@ -27,6 +27,7 @@
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/analyze.h"
@@ -154,6 +155,33 @@ cosid_function_find(const CosidExtension *extension, const char *name, int texts
 		getExtensionOfObject(ProcedureRelationId, function) != extension->oid)
 		return InvalidOid;
 	return function;
+}
+
+/*
+ * Check that rows have so many columns.  What a function was declared to return in
+ * this database may be of another version of the extension: error 55000.
+ */
+void
+cosid_check_result(TupleDesc desc, int columns)
+{
+	if (desc->natts != columns)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the extension in this database is not of the version of cosid's library, which is %s",
+						COSID_VERSION),
+				 errhint("If the library is newer, run ALTER EXTENSION cosid UPDATE.")));
+}
+
+/* The type of the rows that a function returns, which must have so many columns. */
+TupleDesc
+cosid_result_type(FunctionCallInfo fcinfo, int columns)
+{
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	cosid_check_result(desc, columns);
+	return desc;
 }
 
 /* The name of the extension's schema.  42704 if that was dropped meanwhile. */

@@ -10,6 +10,8 @@
 #ifndef COSID_CATALOG_H
 #define COSID_CATALOG_H
 
+#include "access/tupdesc.h"
+#include "fmgr.h"
 #include "storage/lockdefs.h"
 
 /* The extension as it is installed in the current database. */
@@ -28,6 +30,8 @@ extern Oid	cosid_table_oid(const CosidExtension *extension, const char *name);
 extern Oid	cosid_function_oid(const CosidExtension *extension, const char *name);
 extern Oid	cosid_function_find(const CosidExtension *extension, const char *name,
 								int texts);
+extern void cosid_check_result(TupleDesc desc, int columns);
+extern TupleDesc cosid_result_type(FunctionCallInfo fcinfo, int columns);
 extern char *cosid_extension_schema(const CosidExtension *extension);
 extern Oid	cosid_table_owner(Oid table);
 extern char *cosid_table_name(Oid table);

@@ -628,12 +628,9 @@ cosid_machine_claim_sql(PG_FUNCTION_ARGS)
 	CosidExtension extension;
 	CosidClaim	claim;
 	CosidClaimed claimed;
-	TupleDesc	desc;
+	TupleDesc	desc = cosid_result_type(fcinfo, 6);
 	Datum		values[6];
 	bool		nulls[6] = {false};
-
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 
 	claim.namespace = text_argument(fcinfo, 0);
 	claim.machine_bit = PG_GETARG_INT32(1);

@@ -251,12 +251,10 @@ cosid_parse(PG_FUNCTION_ARGS)
 	CosidDefinition otherwise;
 	const CosidDefinition *definition = definition_argument(fcinfo, &otherwise);
 	CosidParts	parts = parts_of(id, definition);
-	TupleDesc	desc;
+	TupleDesc	desc = cosid_result_type(fcinfo, 5);
 	Datum		values[5];
 	bool		nulls[5] = {false};
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	values[0] = Int64GetDatum(id);
 	values[1] = TimestampTzGetDatum(time_of(id, definition, &parts));
 	values[2] = Int32GetDatum((int32) parts.machine_id);

@@ -123,7 +123,7 @@ cosid_registry_check_version(const char *version)
 		ereport(LOG,
 				(errmsg("the registry has version %s of extension cosid, but the server's library is of version %s",
 						version, COSID_VERSION),
-				 errhint("If the library is newer, run ALTER EXTENSION cosid UPDATE in the registry's database.")));
+				 errhint("If the library is newer, run ALTER EXTENSION cosid UPDATE in the registry's database; if it is older, install the newer one in this server.")));
 }
 
 /*

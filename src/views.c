@@ -17,6 +17,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "catalog.h"
 #include "clock.h"
 #include "lease.h"
 #include "segment.h"
@@ -69,22 +70,14 @@ ms_datum(int64 unix_ms, bool *isnull)
 	return TimestampTzGetDatum(timestamp);
 }
 
-/*
- * Begin to return rows.  What the function was declared to return in this
- * database may be of another version of the extension.
- */
+/* Begin to return rows. */
 static ReturnSetInfo *
 begin_rows(FunctionCallInfo fcinfo, int columns)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (result->setDesc->natts != columns)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the extension in this database is not of the version of cosid's library, which is %s",
-						COSID_VERSION),
-				 errhint("If the library is newer, run ALTER EXTENSION cosid UPDATE.")));
+	cosid_check_result(result->setDesc, columns);
 	return result;
 }
 
