@@ -49,8 +49,9 @@ suite() {
     exec {lock}>"$root.lock"
     flock "$lock"
     if [ -z "$(find "$root" -maxdepth 0 -mtime -7 2>/dev/null)" ]; then
-        rm -rf "$root"
-        make_chroot "${debian_of[major]}" "$root"
+        rm -rf "$root" "$root.new"
+        make_chroot "${debian_of[major]}" "$root.new"
+        mv "$root.new" "$root"
     fi
     # Also what a run that was killed has left
     rm -rf "$root/srv/cosid" "$root/tmp/cosid"-*
