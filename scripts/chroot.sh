@@ -83,7 +83,7 @@ make_chroot() {
     cp -L /etc/resolv.conf /etc/hosts "$dir/etc/"
     chroot_sources "$suite" >"$dir/etc/apt/sources.list"
     {
-        apt-config dump --no-empty --format '%f "%v";%n' Acquire | grep -E '^Acquire::(Check-|https?::)'
+        apt-config dump --no-empty --format '%f "%v";%n' Acquire | sed -nE '/^Acquire::(Check-|https?::)/p'
         echo 'APT::Install-Recommends "false";'
         echo 'APT::Get::Assume-Yes "true";'
     } >"$dir/etc/apt/apt.conf.d/90cosid"
