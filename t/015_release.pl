@@ -178,6 +178,7 @@ $node->stop;
 my $registry = registry_server('registry');
 my $member = fleet_server('member', registry_conninfo($registry), "cosid.wait_timeout = 60s\n");
 my ($last) = mint($member, 'shop', 'order', 1);
+my $held = lease($member);
 $registry->stop('immediate');
 my ($ret, $stdout, $stderr) = $member->psql('shop', 'SELECT cosid_release()');
 is($ret, 0, 'a registry that is away: released all the same');
@@ -185,8 +186,20 @@ like($stderr, qr/WARNING:  nothing more is minted with machine id \d+ of namespa
 	'a registry that is away: a warning says that the row stays');
 is(sql_error($member, 'shop', "$soon SELECT cosid_next('order')")->{sqlstate},
 	'ID002', 'a registry that is away: nothing is minted');
+
+# Nobody knows whether it was given back, so that is not tried again: not by the
+# same worker, not by the next, not when the server stops.
 $registry->start;
-$member->safe_psql('shop', 'SELECT cosid_resume()');
+$member->psql('shop', 'SELECT cosid_release()');
+$pid = worker_pid($member);
+$member->safe_psql('postgres', "SELECT pg_terminate_backend($pid)");
+worker_pid($member, $pid);
+$member->psql('shop', 'SELECT cosid_release()');
+$member->stop;
+my $kept = machine_row($registry, $held->{machine_id});
+isnt($kept->{instance_id}, '', 'a registry that was away: its row stays');
+cmp_ok($kept->{last_timestamp}, '>=', $held->{watermark}, 'a registry that was away: and keeps its high watermark');
+$member->start;
 my ($next) = mint($member, 'shop', 'order', 1);
 check_ids('over a registry that was away', [ $last, $next ]);
 
