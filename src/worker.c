@@ -207,6 +207,14 @@ close_grant(CosidLease *lease, const CosidLeaseStatus *status)
 		cosid_slot_keep_ids(lease, status->floor, status->machine_id);
 }
 
+/* End all grants now, whatever giving the leases back will take. */
+static void
+close_all(void)
+{
+	for (int i = 0; i < cosid_lease_count(); i++)
+		cosid_grant_close(&cosid_lease_at(i)->u.grant);
+}
+
 /* The lease is not ours any more. */
 static void
 lose(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
@@ -525,11 +533,11 @@ extension_due(CosidLease *lease, LeaseControl *control,
 }
 
 /*
- * Do what a lease needs now.  Returns when to look at it again, on the
- * monotonic clock.
+ * Do what a lease needs now; if cosid_release was called, that is to be released.
+ * Returns when to look at it again, on the monotonic clock.
  */
 static int64
-tend(CosidLease *lease, LeaseControl *control)
+tend(CosidLease *lease, LeaseControl *control, bool releasing)
 {
 	CosidLeaseStatus status;
 	uint32		wishes = cosid_lease_take_wanted(lease);
@@ -537,7 +545,7 @@ tend(CosidLease *lease, LeaseControl *control)
 
 	control->wanted |= (wishes & COSID_WANT_GRANT) != 0;
 	control->reclaim |= (wishes & COSID_WANT_RECLAIM) != 0;
-	if (cosid_release_is_set())
+	if (releasing)
 	{
 		release_for_now(lease, control);
 		return NEVER;
@@ -598,19 +606,26 @@ adopt(CosidLease *lease, LeaseControl *control)
 static long
 tend_all(void)
 {
+	int			count = cosid_lease_count();
+	bool		releasing = cosid_release_is_set();
 	int64		next = NEVER;
 	int64		now;
 
-	for (int i = 0; i < cosid_lease_count(); i++)
+	for (int i = 0; i < count; i++)
 	{
-		CosidLease *lease = cosid_lease_at(i);
+		if (!controls[i].known)
+			adopt(cosid_lease_at(i), &controls[i]);
+	}
 
+	/* Those that are closed here must be released below, whatever comes between. */
+	if (releasing)
+		close_all();
+	for (int i = 0; i < count; i++)
+	{
 		CHECK_FOR_INTERRUPTS();
 		if (ShutdownRequestPending)
 			return 0;
-		if (!controls[i].known)
-			adopt(lease, &controls[i]);
-		next = Min(next, tend(lease, &controls[i]));
+		next = Min(next, tend(cosid_lease_at(i), &controls[i], releasing));
 	}
 	if (next == NEVER)
 		return -1;
@@ -623,10 +638,7 @@ release_all(void)
 {
 	int64		deadline = cosid_clock_monotonic_ms() + RELEASE_TIMEOUT_MS;
 
-	/* All grants end now, whatever giving them back takes. */
-	for (int i = 0; i < cosid_lease_count(); i++)
-		cosid_grant_close(&cosid_lease_at(i)->u.grant);
-
+	close_all();
 	for (int i = 0; i < cosid_lease_count(); i++)
 	{
 		int64		left = deadline - cosid_clock_monotonic_ms();
