@@ -2,7 +2,7 @@
 #
 # test-deb.sh - what is installed works, and leaves nothing behind when it goes:
 # the Debian package, the Dockerfile and the file for PGXN, each in a clean system
-# of this Debian release.  The last line says how many checks passed and failed.
+# of this Debian release; and doc/monitoring works with Debian's Prometheus.  The last line says how many checks passed and failed.
 #
 #   scripts/test-deb.sh
 #
@@ -212,6 +212,51 @@ check "it is purged" apt purge "$package"
 check "and no file of it is left" as_before
 check "and dpkg does not know it any more" unknown
 check "with it the regress tests pass" installcheck
+
+# -------------------------------------------------------------- monitoring
+
+# The metrics that postgres_exporter gives of a server with two databases that
+# have the extension, and looks into both, are those that the rules are about.
+# shellcheck disable=SC2016
+exports='monitoring=/srv/cosid/doc/monitoring
+start "$@"
+sql "CREATE DATABASE shop"
+sql "CREATE ROLE exporter LOGIN IN ROLE pg_monitor"
+sql "CREATE EXTENSION cosid"
+PGDATABASE=shop sql "CREATE EXTENSION cosid"
+sql "SELECT cosid_next(\$\$order\$\$)"
+export DATA_SOURCE_NAME="host=$dir user=exporter dbname=postgres sslmode=disable"
+prometheus-postgres-exporter --web.listen-address=127.0.0.1:0 --auto-discover-databases \
+    --extend.query-path=$monitoring/queries.yaml >"$dir/exporter" 2>&1 &
+address() {
+    sed -n "s/.*\"Listening on\" address=127.0.0.1:\([0-9]*\).*/\1/p" "$dir/exporter"
+}
+until [ "$(address)" ]; do
+    kill -0 "$!" || { cat "$dir/exporter"; exit 1; }
+    sleep 0.1
+done
+exec 3<>"/dev/tcp/127.0.0.1/$(address)"
+printf "GET /metrics HTTP/1.0\r\n\r\n" >&3
+cat <&3 >"$dir/metrics"
+grep -v "^#" "$dir/metrics"
+grep -q "^cosid_lease_held{.*} 1\$" "$dir/metrics"
+grep -o "cosid_[a-z_]*" $monitoring/alerts.yaml | grep -E "^cosid_(lease|stat)_" | sort -u >"$dir/used"
+test -s "$dir/used"
+while read -r metric; do
+    grep -q "^$metric{" "$dir/metrics"
+done <"$dir/used"
+stop'
+
+echo "=== doc/monitoring"
+clean_system
+cp "$work/deb/${package}"_*.deb "$root/srv/this.deb"
+prepare apt install /srv/this.deb prometheus prometheus-postgres-exporter
+copy_tree "$root/srv/cosid"
+check "promtool finds no fault with alerts.yaml" in_chroot "$root" root \
+    promtool check rules /srv/cosid/doc/monitoring/alerts.yaml
+check "its rules fire when they should, and only then" in_chroot "$root" root \
+    promtool test rules /srv/cosid/test/monitoring/alerts.yaml
+check "postgres_exporter gives all metrics that they use" use "$exports" "${loaded[@]}"
 
 # -------------------------------------------------------------- Dockerfile
 

@@ -21,19 +21,21 @@ my %usage;    # of each metric
 mint($node, 'shop', 'order', 1);
 $node->safe_psql('shop', 'CREATE ROLE exporter LOGIN IN ROLE pg_monitor');
 
-# query => { sql, columns: [ name, usage ] }: as much of YAML as the file uses
+# query => { once, sql, columns: [ name, usage ] }: as much of YAML as the file uses
 my %queries;
 my $current;
 
 foreach my $line (split /\n/, slurp_file("$dir/queries.yaml"))
 {
 	if ($line =~ /^(\w+):$/) { $current = $queries{$1} = { columns => [] }; }
+	elsif ($line eq '  master: true') { $current->{once} = 1; }
 	elsif ($line =~ /^  query: "(.*)"$/) { $current->{sql} = $1; }
 	elsif ($line =~ /^    - (\w+):$/) { push @{ $current->{columns} }, [$1]; }
 	elsif ($line =~ /^        usage: "(\w+)"$/) { $current->{columns}[-1][1] = $1; }
 	elsif ($line !~ /^(#.*|  metrics:|        description: ".+")?$/) { fail("queries.yaml: $line"); }
 }
 is(join(' ', sort keys %queries), 'cosid_lease cosid_stat', 'a query for each view');
+is(scalar(grep { $_->{once} } values %queries), 2, 'once for all databases');
 
 foreach my $name (sort keys %queries)
 {
