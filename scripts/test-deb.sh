@@ -2,7 +2,8 @@
 #
 # test-deb.sh - what is installed works, and leaves nothing behind when it goes:
 # the Debian package, the Dockerfile and the file for PGXN, each in a clean system
-# of this Debian release; and doc/monitoring works with Debian's Prometheus.  The last line says how many checks passed and failed.
+# of this Debian release; and doc/monitoring works with Debian's Prometheus.  The
+# last line says how many checks passed and failed.
 #
 #   scripts/test-deb.sh
 #
