@@ -15,45 +15,45 @@
 
 MODULE_big = cosid
 OBJS = \
-	src/attach.o \
 	src/catalog.o \
-	src/clock.o \
-	src/converter.o \
 	src/cosid.o \
-	src/ddl.o \
-	src/default.o \
-	src/definition.o \
-	src/distributor.o \
-	src/failover.o \
-	src/fill.o \
-	src/friendly.o \
-	src/functions.o \
-	src/generator.o \
-	src/identity.o \
-	src/key.o \
-	src/lease.o \
-	src/machine.o \
-	src/maintenance.o \
-	src/radix.o \
-	src/reading.o \
-	src/registry.o \
-	src/registry_local.o \
-	src/registry_remote.o \
-	src/segment.o \
 	src/settings.o \
-	src/shared_cache.o \
-	src/slot.o \
-	src/snowflake.o \
-	src/support.o \
-	src/views.o \
-	src/wait_event.o \
-	src/worker.o
+	src/define/attach.o \
+	src/define/ddl.o \
+	src/define/default.o \
+	src/define/definition.o \
+	src/define/fill.o \
+	src/define/key.o \
+	src/define/shared_cache.o \
+	src/id/converter.o \
+	src/id/friendly.o \
+	src/id/radix.o \
+	src/id/snowflake.o \
+	src/lease/distributor.o \
+	src/lease/failover.o \
+	src/lease/identity.o \
+	src/lease/machine.o \
+	src/lease/registry.o \
+	src/lease/registry_local.o \
+	src/lease/registry_remote.o \
+	src/lease/worker.o \
+	src/mint/clock.o \
+	src/mint/generator.o \
+	src/mint/lease.o \
+	src/mint/segment.o \
+	src/mint/slot.o \
+	src/mint/wait_event.o \
+	src/sql/functions.o \
+	src/sql/maintenance.o \
+	src/sql/reading.o \
+	src/sql/support.o \
+	src/sql/views.o
 PGFILEDESC = "cosid - distributed snowflake IDs"
 
 # The library knows its version, which the control file has.
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(srcdir)/cosid.control)
 
-PG_CPPFLAGS = -I$(libpq_srcdir) -DCOSID_VERSION='"$(EXTVERSION)"'
+PG_CPPFLAGS = -I$(srcdir)/src -I$(libpq_srcdir) -DCOSID_VERSION='"$(EXTVERSION)"'
 SHLIB_LINK_INTERNAL = $(libpq)
 
 EXTENSION = cosid
@@ -72,7 +72,7 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # Objects depend on every header: there are few, and a stale one costs IDs.
-$(OBJS): $(wildcard $(srcdir)/src/*.h)
+$(OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h)
 
 # PGXN's versions have three numbers.
 DISTDIR = .

@@ -7,7 +7,7 @@
 -- Minting
 --
 
--- The same for COPY, see src/support.c.  Nobody can call it.
+-- The same for COPY, see src/sql/support.c.  Nobody can call it.
 CREATE FUNCTION cosid_next_row(internal) RETURNS bigint
 AS 'MODULE_PATHNAME', 'cosid_next'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;

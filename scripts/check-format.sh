@@ -44,7 +44,7 @@ for file; do
     files+=("$(realpath -- "$file")")
 done
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
-[ ${#files[@]} -gt 0 ] || files=(bench/*.c src/*.[ch] test/*/*.c
+[ ${#files[@]} -gt 0 ] || files=(bench/*.c src/*.[ch] src/*/*.[ch] test/*/*.c
     .editorconfig Makefile ./*.md ./*.sql ./*.control bench/*.{mk,sh,sql} doc/*.md scripts/*
     spec/*.* src/*.md sql/*.sql t/*.p[lm] test/*/*.mk)
 
@@ -54,10 +54,10 @@ trap 'rm -rf "$tmp"' EXIT
 # types: every name of a type that our files know
 types() {
     local file flags
-    for file in bench/*.c src/*.c test/*/*.c; do
+    for file in bench/*.c src/*.c src/*/*.c test/*/*.c; do
         flags=(-DCOSID_STANDALONE -std=gnu11 -Isrc)
         if grep -q '^#include "postgres.h"' "$file"; then
-            flags=(-DCOSID_VERSION="\"\"" -I"$("$pg_system_bin/pg_config" --includedir-server)")
+            flags=(-DCOSID_VERSION="\"\"" -Isrc -I"$("$pg_system_bin/pg_config" --includedir-server)")
         fi
         gcc -g -O0 -w "${flags[@]}" -I"$("$pg_system_bin/pg_config" --includedir)" \
             -c -o "$tmp/${file//\//-}.o" "$file"
@@ -65,7 +65,7 @@ types() {
     objdump --dwarf=info "$tmp"/*.o |
         awk '/Abbrev Number/ { type = /\(DW_TAG_typedef\)/ } type && /DW_AT_name/ { print $NF }'
     # Those that no file uses are not in the debug information.
-    sed -nE 's/^typedef (struct|enum|union) (\w+)$/\2/p' src/*.[ch] test/*/*.c
+    sed -nE 's/^typedef (struct|enum|union) (\w+)$/\2/p' src/*.[ch] src/*/*.[ch] test/*/*.c
 }
 
 types | sort -u | grep -vx text >"$tmp/types"

@@ -75,7 +75,7 @@ fuzz() {
     header "fuzz: $fuzz_runs texts under AddressSanitizer and UndefinedBehaviorSanitizer"
     local dir=$work/fuzz log=$work/fuzz/log status=0 calm=() sources=()
     mkdir -p "$dir/corpus"
-    sources=(src/converter.c src/friendly.c src/radix.c src/snowflake.c)
+    sources=(src/id/*.c)
     run "clang-$clang_major" -std=c11 -O1 -g -Wall -Wextra -Werror -DCOSID_STANDALONE -Isrc \
         -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
         -o "$dir/fuzz_text" test/fuzz/fuzz_text.c "${sources[@]}" || status=$?
@@ -118,7 +118,8 @@ valgrind_findings() {
         if (/^\S/) { show(); @block = ($_) } elsif (/^ +(at|by) /) { push @block, $_ }
         sub show {
             my @frames = grep { !/vg_replace|libc/ } @block[1 .. $#block];
-            print @block, "\n" if grep { defined && /\((\w+\.[ch]):\d+\)/ && -e "src/$1" } @frames[0, 1];
+            print @block, "\n" if grep { defined && /\((\w+\.[ch]):\d+\)/
+            && grep { -e } "src/$1", glob("src/*/$1") } @frames[0, 1];
         }
         END { show() }' "$@"
 }

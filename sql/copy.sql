@@ -1,6 +1,6 @@
 --
 -- COPY inserts many rows at a time, as it does with nextval; and what makes it
--- do so (src/support.c) misleads nobody else
+-- do so (src/sql/support.c) misleads nobody else
 --
 CREATE EXTENSION cosid;
 -- How many rows were in the table when the last one was checked: all others if

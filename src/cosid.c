@@ -20,13 +20,13 @@
 #include "storage/shmem.h"
 
 #include "catalog.h"
-#include "ddl.h"
-#include "distributor.h"
-#include "lease.h"
 #include "settings.h"
-#include "shared_cache.h"
-#include "slot.h"
-#include "worker.h"
+#include "define/ddl.h"
+#include "define/shared_cache.h"
+#include "lease/distributor.h"
+#include "lease/worker.h"
+#include "mint/lease.h"
+#include "mint/slot.h"
 
 PG_MODULE_MAGIC;
 

@@ -113,7 +113,7 @@ my @rows = check_page('reading-ids');
 check_page($_) foreach qw(adopting adopting-orms concepts faq fleet monitoring settings sql-reference troubleshooting);
 
 # All that reading.c defines, and nothing else.
-my %defined = map { $_ => 1 } slurp_file("$root/src/reading.c") =~ /^PG_FUNCTION_INFO_V1\((\w+)\);/mg;
+my %defined = map { $_ => 1 } slurp_file("$root/src/sql/reading.c") =~ /^PG_FUNCTION_INFO_V1\((\w+)\);/mg;
 my $catalog = $node->safe_psql('reading_ids', <<'SQL');
 SELECT prosrc, format('%s(%s) %s', proname, array_to_string(proargnames, ', '),
                       CASE provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END)

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "converter.h"
+#include "id/converter.h"
 
 #define lengthof(array)	(sizeof(array) / sizeof((array)[0]))
 

@@ -32,8 +32,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "converter.h"
-#include "snowflake.h"
+#include "id/converter.h"
+#include "id/snowflake.h"
 
 #define lengthof(array)	(sizeof(array) / sizeof((array)[0]))
 

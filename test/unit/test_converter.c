@@ -25,8 +25,8 @@
 
 #include <cmocka.h>
 
-#include "converter.h"
-#include "radix.h"
+#include "id/converter.h"
+#include "id/radix.h"
 
 #define lengthof(array)	(sizeof(array) / sizeof((array)[0]))
 

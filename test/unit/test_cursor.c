@@ -35,7 +35,7 @@
 
 #include <cmocka.h>
 
-#include "grant.h"
+#include "mint/grant.h"
 
 #define lengthof(array)	(sizeof(array) / sizeof((array)[0]))
 

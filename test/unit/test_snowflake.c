@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "snowflake.h"
+#include "id/snowflake.h"
 
 #define lengthof(array)	(sizeof(array) / sizeof((array)[0]))
 

@@ -11,8 +11,6 @@
 # test/fuzz/replay runs the kept corpus through the fuzz target; to fuzz is
 # scripts/test-long.sh's business.
 
-PURE_SOURCES := converter.c friendly.c radix.c snowflake.c
-
 UNIT_DIR := test/unit
 # UNIT_SANITIZE is for scripts/test-long.sh.
 UNIT_CFLAGS := -std=c11 -O1 -g -Wall -Wextra -Werror -DCOSID_STANDALONE \
@@ -25,8 +23,8 @@ CMOCKA_LIBS ?= -lcmocka
 FUZZ_CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN ?= yes
 
-UNIT_PURE := $(addprefix $(srcdir)/src/,$(PURE_SOURCES))
-UNIT_DEPS := $(UNIT_PURE) $(wildcard $(srcdir)/src/*.h)
+UNIT_PURE := $(wildcard $(srcdir)/src/id/*.c)
+UNIT_DEPS := $(UNIT_PURE) $(wildcard $(srcdir)/src/*/*.h)
 
 UNIT_TESTS := $(patsubst $(srcdir)/%.c,%,$(wildcard $(srcdir)/$(UNIT_DIR)/test_*.c))
 UNIT_RUNNER := $(UNIT_DIR)/run-vectors
