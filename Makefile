@@ -6,9 +6,9 @@
 #   make unit                build the unit tests and test/unit/run-vectors
 #   make check-unit          and run them
 #   make clock               build the wall clock that some of t/*.pl set
-#   make disk                build the slow disk that t/023_storage.pl uses
+#   make disk                build the slow disk that t/211_storage.pl uses
 #   make fleet               build the simulated fleet of servers
-#   make host                build the host name that t/043_distributors.pl sets
+#   make host                build the host name that t/404_distributors.pl sets
 #   make bench               build what bench/run.sh compares with
 #   make model               check the model of the grant with spin
 #   scripts/test.sh          every test there is, on a private server

@@ -159,7 +159,7 @@ tap() {
     done
     mkdir -p "$work/tap"
     # What these tests need; without it they fail, no others do.
-    for name in 030_javascript:js 051_orm:orm; do
+    for name in 106_javascript:js 303_orm:orm; do
         if [[ " ${files[*]} " == *" t/${name%:*}.pl "* ]]; then
             run npm ci --prefix "$src/test/${name#*:}" --ignore-scripts --no-audit --no-fund \
                 --no-update-notifier || true

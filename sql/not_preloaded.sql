@@ -1,6 +1,6 @@
 --
 -- A server whose shared_preload_libraries lacks cosid.  Whether it mints is the
--- matter of t/012_not_preloaded.pl.
+-- matter of t/104_not_preloaded.pl.
 --
 SHOW shared_preload_libraries;
 CREATE EXTENSION cosid;

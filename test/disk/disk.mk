@@ -1,6 +1,6 @@
 # A disk that is slow: included by the top Makefile after PGXS.
 #
-#   make disk          build the library that t/023_storage.pl preloads
+#   make disk          build the library that t/211_storage.pl preloads
 #   make clean-disk    part of "make clean"
 
 DISK_LIBRARY := test/disk/slowsync.so

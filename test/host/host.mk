@@ -1,6 +1,6 @@
 # A host name that tests choose: included by the top Makefile after PGXS.
 #
-#   make host          build the library that t/043_distributors.pl preloads
+#   make host          build the library that t/404_distributors.pl preloads
 #   make clean-host    part of "make clean"
 
 HOST_LIBRARY := test/host/hostname.so

@@ -1,5 +1,5 @@
 // IDs through JSON and back, as a program on Node.js with the package pg sees
-// them.  Run by t/030_javascript.pl, which made the tables; PGHOST and the like
+// them.  Run by t/106_javascript.pl, which made the tables; PGHOST and the like
 // say where.  Prints a line for each claim: "ok ..." or "not ok ...".
 
 import pg from 'pg';

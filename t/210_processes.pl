@@ -1,8 +1,8 @@
 # Processes that die or stand still: what a server gives out stays within its
 # grant, and whoever takes its machine id starts above that.
 #
-# kill -9 of the worker and of a backend that mints is in 009_kill.pl, a worker
-# that stands still while nobody takes its machine id in 003_waiting.pl.
+# kill -9 of the worker and of a backend that mints is in 206_kill.pl, a worker
+# that stands still while nobody takes its machine id in 102_waiting.pl.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 # Object-relational mappers, run for real: their schemas get cosid's keys, and
 # they have each new row's ID.  What is claimed is in test/orm/shop.js and beside
-# it; the SQL that is kept for t/050_migrations.pl is what they emit.
+# it; the SQL that is kept for t/302_migrations.pl is what they emit.
 
 use strict;
 use warnings;

@@ -3,7 +3,7 @@
 # itself when the cause is gone.
 #
 # A registry whose table is locked, renamed or rolled back, and an extension that
-# is dropped, are in 003_waiting.pl and 004_lost.pl.
+# is dropped, are in 102_waiting.pl and 202_lost.pl.
 
 use strict;
 use warnings;

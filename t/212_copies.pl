@@ -6,7 +6,7 @@
 #
 # What two copies do about each other is another matter: their registries never
 # meet (see doc/guarantees.md).  Crash recovery, where a server is its own copy,
-# is in 001_restart.pl, 009_kill.pl and 022_processes.pl.
+# is in 201_restart.pl, 206_kill.pl and 210_processes.pl.
 
 use strict;
 use warnings;
