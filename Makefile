@@ -19,11 +19,14 @@ OBJS = \
 	src/cosid.o \
 	src/settings.o \
 	src/define/attach.o \
+	src/define/cache.o \
+	src/define/create.o \
 	src/define/ddl.o \
 	src/define/default.o \
 	src/define/definition.o \
 	src/define/fill.o \
 	src/define/key.o \
+	src/define/row.o \
 	src/define/shared_cache.o \
 	src/id/converter.o \
 	src/id/friendly.o \

@@ -25,6 +25,7 @@
 #include "catalog/pg_extension.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "commands/trigger.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -182,6 +183,16 @@ cosid_result_type(FunctionCallInfo fcinfo, int columns)
 		elog(ERROR, "return type must be a row type");
 	cosid_check_result(desc, columns);
 	return desc;
+}
+
+/* For a trigger function: error 39P01 if it was called in another way. */
+void
+cosid_check_trigger(FunctionCallInfo fcinfo)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function was not called by trigger manager")));
 }
 
 /* The name of the extension's schema.  42704 if that was dropped meanwhile. */

@@ -37,6 +37,7 @@ extern Oid	cosid_table_owner(Oid table);
 extern char *cosid_table_name(Oid table);
 extern bool cosid_name_lock(Oid table, const char *name, LOCKMODE mode, bool wait);
 extern void cosid_name_unlock(Oid table, const char *name, LOCKMODE mode);
+extern void cosid_check_trigger(FunctionCallInfo fcinfo);
 extern void cosid_catalog_init(void);
 extern uint64 cosid_execute(Oid table, const char *sql, int nargs,
 							const Oid *types, Datum *values, const char *nulls);

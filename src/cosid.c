@@ -22,6 +22,7 @@
 #include "catalog.h"
 #include "settings.h"
 #include "define/ddl.h"
+#include "define/row.h"
 #include "define/shared_cache.h"
 #include "lease/distributor.h"
 #include "lease/worker.h"
@@ -63,6 +64,7 @@ _PG_init(void)
 {
 	cosid_settings_define(process_shared_preload_libraries_in_progress);
 	cosid_catalog_init();
+	cosid_row_init();
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 

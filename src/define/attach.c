@@ -45,7 +45,8 @@
 #include "compat.h"
 #include "define/attach.h"
 #include "define/default.h"
-#include "define/definition.h"
+#include "define/cache.h"
+#include "define/create.h"
 #include "id/snowflake.h"
 #include "mint/clock.h"
 
@@ -304,7 +305,7 @@ id_time(const CosidLayout *layout, int64 id)
 static char *
 find_collision(const Column *column, const CosidDefinition *definition)
 {
-	const CosidLayout *layout = &definition->layout;
+	const CosidLayout *layout = &definition->generator.layout;
 	int64		timestamp = cosid_clock_now(layout->unit) - layout->epoch;
 	int64		past = -1;
 	int64		last = cosid_last_of_tick(layout, cosid_max_timestamp(layout));
@@ -327,7 +328,7 @@ find_collision(const Column *column, const CosidDefinition *definition)
 		return NULL;
 	}
 	return psprintf("The values go up to " INT64_FORMAT ", which generator \"%s\" reaches at %s. IDs that it gives out now go up to " INT64_FORMAT ".",
-					greatest, definition->name, id_time(layout, greatest), past);
+					greatest, definition->generator.name, id_time(layout, greatest), past);
 }
 
 /* Whether the column's default draws from a generator (whichever: name NULL). */

@@ -25,7 +25,7 @@
 
 #include "catalog.h"
 #include "compat.h"
-#include "mint/generator.h"
+#include "define/cache.h"
 
 PG_FUNCTION_INFO_V1(cosid_fill);
 
@@ -133,7 +133,7 @@ cosid_fill(PG_FUNCTION_ARGS)
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 	check_may_mint(fcinfo->flinfo);
-	id = Int64GetDatum(cosid_generator_next(generator, (int) strlen(generator)));
+	id = Int64GetDatum(cosid_next_id(generator, (int) strlen(generator)));
 	if (type != INT8OID)
 		domain_check(id, false, type, NULL, NULL);
 	error_context_stack = callback.previous;

@@ -116,7 +116,7 @@ cosid_shared_cache_find(const char *name, CosidDefinition *definition)
 	LWLockAcquire(cosid_lock(), LW_SHARED);
 	found = entry->database == MyDatabaseId &&
 		entry->changes == pg_atomic_read_u64(&shared->changes) &&
-		strcmp(entry->definition.name, name) == 0;
+		strcmp(entry->definition.generator.name, name) == 0;
 	if (found)
 		*definition = entry->definition;
 	LWLockRelease(cosid_lock());
@@ -138,7 +138,7 @@ cosid_shared_cache_keep(const CosidDefinition *definition, uint64 changes)
 
 	if (!usable())
 		return;
-	entry = place(definition->name);
+	entry = place(definition->generator.name);
 	LWLockAcquire(cosid_lock(), LW_EXCLUSIVE);
 	entry->database = MyDatabaseId;
 	entry->changes = changes;

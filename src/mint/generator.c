@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * generator.c
- *		Minting: what cosid_next does.
+ *		Minting: from a generator to its next ID; see generator.h.
  *
- * The step that mints is cosid_mint() in grant.h; here is what surrounds it:
- * from a name to its slot in shared memory, and what a backend does when a step
- * gives no ID: wait for the clock, wait for the worker, or say why not.  Every
- * wait can be cancelled, and none holds anything that others need.
+ * The step that mints is cosid_mint() in grant.h; here is what surrounds it: the
+ * way to its slot in shared memory, and what a backend does when a step gives no
+ * ID: wait for the clock, wait for the worker, or say why not.  Every wait can
+ * be cancelled, and none holds anything that others need.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -22,7 +22,6 @@
 #include "catalog.h"
 #include "errors.h"
 #include "settings.h"
-#include "define/definition.h"
 #include "lease/distributor.h"
 #include "lease/worker.h"
 #include "mint/clock.h"
@@ -96,50 +95,50 @@ ms_to_text(int64 unix_ms)
 }
 
 static void
-raise_clock_backwards(const CosidDefinition *definition, int64 last_ms, int64 now_ms)
+raise_clock_backwards(const CosidGenerator *generator, int64 last_ms, int64 now_ms)
 {
-	count_failure(definition->slot, COSID_FAILED_CLOCK);
+	count_failure(generator->slot, COSID_FAILED_CLOCK);
 	ereport(ERROR,
 			(errcode(ERRCODE_COSID_CLOCK_BACKWARDS),
 			 errmsg("clock moved backwards: it is " INT64_FORMAT " ms behind the last ID of generator \"%s\"",
-					last_ms - now_ms, definition->name),
+					last_ms - now_ms, generator->name),
 			 errdetail("The last ID is of %s, the clock reads %s.",
 					   ms_to_text(last_ms), ms_to_text(now_ms)),
 			 errhint("IDs are given out again when the clock has caught up.")));
 }
 
 static void
-raise_overflow(const CosidDefinition *definition, int64 now)
+raise_overflow(const CosidGenerator *generator, int64 now)
 {
-	const CosidLayout *layout = &definition->layout;
+	const CosidLayout *layout = &generator->layout;
 	int64		unit_ms = cosid_unit_ms(layout);
 
-	count_failure(definition->slot, COSID_FAILED_TIMESTAMP);
+	count_failure(generator->slot, COSID_FAILED_TIMESTAMP);
 	if (now < layout->epoch)
 		ereport(ERROR,
 				(errcode(ERRCODE_COSID_TIMESTAMP_OVERFLOW),
 				 errmsg("timestamp overflow: the clock is before the epoch of generator \"%s\"",
-						definition->name),
+						generator->name),
 				 errdetail("The epoch is %s, the clock reads %s.",
 						   ms_to_text(layout->epoch * unit_ms),
 						   ms_to_text(now * unit_ms))));
 	ereport(ERROR,
 			(errcode(ERRCODE_COSID_TIMESTAMP_OVERFLOW),
 			 errmsg("timestamp overflow: the timestamp bits of generator \"%s\" are used up",
-					definition->name),
+					generator->name),
 			 errdetail("Its %d bits lasted until %s.", layout->timestamp_bit,
 					   ms_to_text((layout->epoch + cosid_max_timestamp(layout)) * unit_ms)),
 			 errhint("Create a generator with a later epoch or more timestamp bits.")));
 }
 
 static void
-raise_does_not_fit(const CosidDefinition *definition, int64 machine_id)
+raise_does_not_fit(const CosidGenerator *generator, int64 machine_id)
 {
-	count_failure(definition->slot, COSID_FAILED_MACHINE_ID);
+	count_failure(generator->slot, COSID_FAILED_MACHINE_ID);
 	ereport(ERROR,
 			(errcode(ERRCODE_COSID_MACHINE_ID_OVERFLOW),
 			 errmsg("machine id overflow: machine id " INT64_FORMAT " does not fit into the %d machine bits of generator \"%s\"",
-					machine_id, definition->layout.machine_bit, definition->name),
+					machine_id, generator->layout.machine_bit, generator->name),
 			 errhint("Create the generator with a namespace of its own.")));
 }
 
@@ -280,10 +279,10 @@ wait_for_grant(CosidSlot *slot, WaitState *state, CosidMintStatus outcome,
 
 /* Wait for a clock that is behind the cursor, or fail if it is too far. */
 static void
-wait_for_clock(const CosidDefinition *definition, WaitState *state,
+wait_for_clock(const CosidGenerator *generator, WaitState *state,
 			   const CosidMint *mint)
 {
-	int64		last_ms = cosid_cursor_ms(&definition->layout, mint->last);
+	int64		last_ms = cosid_cursor_ms(&generator->layout, mint->last);
 	int64		now_ms = cosid_clock_now_ms();
 	int64		behind_ms = last_ms - now_ms;
 
@@ -293,17 +292,17 @@ wait_for_clock(const CosidDefinition *definition, WaitState *state,
 		cosid_clock_backwards_action == COSID_ACTION_RECLAIM)
 	{
 		/* The worker goes on with another machine id. */
-		if (definition->clock_sync &&
-			wait_for_grant(definition->slot, state, COSID_MINT_CLOCK_BACKWARDS, mint))
+		if (generator->clock_sync &&
+			wait_for_grant(generator->slot, state, COSID_MINT_CLOCK_BACKWARDS, mint))
 			return;
-		cosid_lease_want(definition->lease, COSID_WANT_RECLAIM);
+		cosid_lease_want(generator->lease, COSID_WANT_RECLAIM);
 	}
-	if (!definition->clock_sync || behind_ms > cosid_clock_backwards_broken_threshold)
-		raise_clock_backwards(definition, last_ms, now_ms);
-	begin_wait(definition->slot, state, COSID_WAIT_CLOCK);
+	if (!generator->clock_sync || behind_ms > cosid_clock_backwards_broken_threshold)
+		raise_clock_backwards(generator, last_ms, now_ms);
+	begin_wait(generator->slot, state, COSID_WAIT_CLOCK);
 	cosid_clock_wait(last_ms, behind_ms <= cosid_clock_backwards_spin_threshold ?
 					 INT64CONST(1000) * behind_ms : 0, COSID_EVENT_CLOCK);
-	end_wait(definition->slot, state, COSID_WAIT_CLOCK);
+	end_wait(generator->slot, state, COSID_WAIT_CLOCK);
 }
 
 /* Wait for a tick of a layout; may return early. */
@@ -330,9 +329,9 @@ wait_for_tick(const CosidLayout *layout, int64 tick)
  * not wait a second for a share while the present one has IDs left.
  */
 static void
-take_share(CosidDefinition *definition, WaitState *state, int64 from, bool dry)
+take_share(CosidGenerator *generator, WaitState *state, int64 from, bool dry)
 {
-	CosidSlot  *slot = definition->slot;
+	CosidSlot  *slot = generator->slot;
 	const CosidLayout *layout = &slot->layout;
 	uint64		first = (uint64) Max(from, 0) * SHARES_PER_TICK;
 	uint64		last = pg_atomic_read_u64(&slot->last_share);
@@ -340,7 +339,7 @@ take_share(CosidDefinition *definition, WaitState *state, int64 from, bool dry)
 	int64		tick;
 	bool		waits = false;
 
-	definition->share = SHARE_SIZE(layout);
+	generator->share = SHARE_SIZE(layout);
 	if (!dry && last < first)
 		return;
 	do
@@ -374,27 +373,27 @@ take_share(CosidDefinition *definition, WaitState *state, int64 from, bool dry)
 
 /* The tick is dry: wait for the next one, or the one in which it is our turn. */
 static void
-wait_for_turn(CosidDefinition *definition, WaitState *state, const CosidMint *mint)
+wait_for_turn(CosidGenerator *generator, WaitState *state, const CosidMint *mint)
 {
-	const CosidLayout *layout = &definition->layout;
+	const CosidLayout *layout = &generator->layout;
 	int64		next = cosid_cursor_timestamp(layout, mint->last) + 1;
 
 	if (layout->unit == COSID_MILLISECOND)
 	{
-		take_share(definition, state, next, true);
+		take_share(generator, state, next, true);
 		return;
 	}
-	begin_wait(definition->slot, state, COSID_WAIT_TICK);
+	begin_wait(generator->slot, state, COSID_WAIT_TICK);
 	wait_for_tick(layout, next);
-	end_wait(definition->slot, state, COSID_WAIT_TICK);
+	end_wait(generator->slot, state, COSID_WAIT_TICK);
 }
 
 /* A step gave no ID: do what has to be done before the next one. */
 static void
-wait_or_fail(CosidDefinition *definition, WaitState *state,
+wait_or_fail(CosidGenerator *generator, WaitState *state,
 			 CosidMintStatus outcome, const CosidMint *mint)
 {
-	CosidSlot  *slot = definition->slot;
+	CosidSlot  *slot = generator->slot;
 
 	switch (outcome)
 	{
@@ -404,22 +403,22 @@ wait_or_fail(CosidDefinition *definition, WaitState *state,
 			CHECK_FOR_INTERRUPTS();
 			break;
 		case COSID_MINT_DRY:
-			wait_for_turn(definition, state, mint);
+			wait_for_turn(generator, state, mint);
 			break;
 		case COSID_MINT_CLOCK_BACKWARDS:
-			wait_for_clock(definition, state, mint);
+			wait_for_clock(generator, state, mint);
 			break;
 		case COSID_MINT_OVERFLOW:
-			raise_overflow(definition, mint->now);
+			raise_overflow(generator, mint->now);
 			break;
 		case COSID_MINT_MACHINE_ID:
-			raise_does_not_fit(definition, mint->machine_id);
+			raise_does_not_fit(generator, mint->machine_id);
 			break;
 		case COSID_MINT_NO_GRANT:
 		case COSID_MINT_FLOOR:
 		case COSID_MINT_LIMIT:
 			/* In vain, if the one machine id that we may have is too large. */
-			if (!cosid_lease_fits(definition->lease, cosid_fixed_machine_id()) ||
+			if (!cosid_lease_fits(generator->lease, cosid_fixed_machine_id()) ||
 				!wait_for_grant(slot, state, outcome, mint))
 				raise_no_grant(slot, outcome, mint);
 			break;
@@ -431,63 +430,59 @@ wait_or_fail(CosidDefinition *definition, WaitState *state,
  * or the first step gave no ID.
  */
 static pg_noinline int64
-next_by_steps(CosidDefinition *definition, bool needs_share, CosidMint *mint,
+next_by_steps(CosidGenerator *generator, bool needs_share, CosidMint *mint,
 			  CosidMintStatus outcome)
 {
-	CosidSlot  *slot = definition->slot;
+	CosidSlot  *slot = generator->slot;
 	WaitState	state = {.grant_deadline = 0};
 
 	if (!needs_share)
-		wait_or_fail(definition, &state, outcome, mint);
+		wait_or_fail(generator, &state, outcome, mint);
 	else if (slot->layout.unit == COSID_MILLISECOND)
-		take_share(definition, &state,
+		take_share(generator, &state,
 				   cosid_clock_now(COSID_MILLISECOND) - slot->layout.epoch, false);
 	else
-		definition->share = PG_INT64_MAX;
-	while ((outcome = cosid_mint(&definition->lease->u.grant, &slot->u.cursor,
-								 &slot->layout, definition->reset_threshold,
+		generator->share = PG_INT64_MAX;
+	while ((outcome = cosid_mint(&generator->lease->u.grant, &slot->u.cursor,
+								 &slot->layout, generator->reset_threshold,
 								 cosid_clock_now, mint)) != COSID_MINT_OK)
-		wait_or_fail(definition, &state, outcome, mint);
+		wait_or_fail(generator, &state, outcome, mint);
 	if (state.grant_deadline != 0)
 		ConditionVariableCancelSleep();
 	return cosid_pack(&slot->layout, mint->next, mint->machine_id);
 }
 
-static void
-attach_slot(CosidDefinition *definition)
+/*
+ * Find a generator's state in shared memory, or make it.  Errors: 53400 when
+ * there is no room for another generator or namespace.  The library must have its
+ * shared memory at hand (cosid_segment_attach).
+ */
+void
+cosid_generator_open(CosidGenerator *generator)
 {
-	definition->lease = cosid_lease_get(definition->namespace,
-										definition->layout.machine_bit);
-	definition->slot = cosid_slot_get(definition->lease, definition->utf8_name,
-									  &definition->layout);
+	generator->lease = cosid_lease_get(generator->namespace,
+									   generator->layout.machine_bit);
+	generator->slot = cosid_slot_get(generator->lease, generator->utf8_name,
+									 &generator->layout);
 }
 
 /*
- * The next ID of a generator.  Errors: 55000 when the library is not preloaded
- * and had to be (segment.c), those of cosid_definition_mint, 53400 when shared
- * memory has no room for another generator or the server none for the worker, and
- * ID001 to ID004.
+ * The next ID of a generator that was opened.  Errors: ID001 to ID004, 55000 in
+ * recovery with the server's own registry, 53400 when the server has no room for
+ * the worker.
  */
 int64
-cosid_generator_next(const char *name, int length)
+cosid_generator_next(CosidGenerator *generator)
 {
-	CosidDefinition *definition;
-	CosidSlot  *slot;
+	CosidSlot  *slot = generator->slot;
 	CosidMint	mint = {.dry = 0};
 	CosidMintStatus outcome;
 
-	if (unlikely(!cosid_lease_attached()))
-		cosid_segment_attach(ERROR);
-
-	definition = cosid_definition_mint(name, length);
-	if (unlikely(definition->slot == NULL))
-		attach_slot(definition);
-	slot = definition->slot;
-	if (unlikely(definition->share-- <= 0))
-		return next_by_steps(definition, true, &mint, COSID_MINT_AGAIN);
-	outcome = cosid_mint(&definition->lease->u.grant, &slot->u.cursor, &slot->layout,
-						 definition->reset_threshold, cosid_clock_now, &mint);
+	if (unlikely(generator->share-- <= 0))
+		return next_by_steps(generator, true, &mint, COSID_MINT_AGAIN);
+	outcome = cosid_mint(&generator->lease->u.grant, &slot->u.cursor, &slot->layout,
+						 generator->reset_threshold, cosid_clock_now, &mint);
 	if (likely(outcome == COSID_MINT_OK))
 		return cosid_pack(&slot->layout, mint.next, mint.machine_id);
-	return next_by_steps(definition, false, &mint, outcome);
+	return next_by_steps(generator, false, &mint, outcome);
 }

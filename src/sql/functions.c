@@ -18,8 +18,8 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 
-#include "define/definition.h"
-#include "mint/generator.h"
+#include "define/cache.h"
+#include "define/create.h"
 
 PG_FUNCTION_INFO_V1(cosid_next);
 PG_FUNCTION_INFO_V1(cosid_next_share);
@@ -40,14 +40,14 @@ cosid_next(PG_FUNCTION_ARGS)
 	/* A constant never is, and looking saves a call. */
 	if (unlikely(VARATT_IS_EXTERNAL(name) || VARATT_IS_COMPRESSED(name)))
 		name = PG_GETARG_TEXT_PP(0);
-	PG_RETURN_INT64(cosid_generator_next(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)));
+	PG_RETURN_INT64(cosid_next_id(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)));
 }
 
 /* cosid_next() -> bigint */
 Datum
 cosid_next_share(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(cosid_generator_next(COSID_SHARE_NAME, strlen(COSID_SHARE_NAME)));
+	PG_RETURN_INT64(cosid_next_id(COSID_SHARE_NAME, strlen(COSID_SHARE_NAME)));
 }
 
 /* cosid_next(name text, count integer) -> SETOF bigint, each minted when fetched */
@@ -72,8 +72,8 @@ cosid_next_batch(PG_FUNCTION_ARGS)
 	if (call->call_cntr >= call->max_calls)
 		SRF_RETURN_DONE(call);
 	SRF_RETURN_NEXT(call,
-					Int64GetDatum(cosid_generator_next(VARDATA_ANY(name),
-													   VARSIZE_ANY_EXHDR(name))));
+					Int64GetDatum(cosid_next_id(VARDATA_ANY(name),
+												VARSIZE_ANY_EXHDR(name))));
 }
 
 /*

@@ -22,11 +22,11 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "define/definition.h"
+#include "catalog.h"
+#include "define/cache.h"
 #include "id/converter.h"
 #include "id/snowflake.h"
 #include "mint/clock.h"
-#include "mint/generator.h"
 
 PG_FUNCTION_INFO_V1(cosid_parse);
 PG_FUNCTION_INFO_V1(cosid_timestamp);
@@ -91,7 +91,7 @@ zone_of(const CosidDefinition *definition)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("time zone \"%s\" of generator \"%s\" not recognized",
-						definition->zone, definition->name)));
+						definition->zone, definition->generator.name)));
 	return (CosidZone) {zone_offset, zone};
 }
 
@@ -208,9 +208,9 @@ parts_of(int64 id, const CosidDefinition *definition)
 
 	if (id < 0)
 		raise_out_of_range(id, "IDs are not negative.");
-	if (!cosid_unpack(&definition->layout, id, &parts))
+	if (!cosid_unpack(&definition->generator.layout, id, &parts))
 		raise_out_of_range(id, psprintf("The layout %s has no room for it.",
-										layout_text(&definition->layout)));
+										layout_text(&definition->generator.layout)));
 	return parts;
 }
 
@@ -218,7 +218,7 @@ parts_of(int64 id, const CosidDefinition *definition)
 static TimestampTz
 time_of(int64 id, const CosidDefinition *definition, const CosidParts *parts)
 {
-	const CosidLayout *layout = &definition->layout;
+	const CosidLayout *layout = &definition->generator.layout;
 	int64		unix_ms;
 	TimestampTz timestamp = 0;
 
@@ -240,7 +240,7 @@ friendly_of(int64 id, const CosidDefinition *definition)
 	};
 	CosidZone	zone = zone_of(definition);
 
-	return write_id(id, &converter, &definition->layout, &zone);
+	return write_id(id, &converter, &definition->generator.layout, &zone);
 }
 
 /* cosid_parse(id bigint [, name text]) -> cosid_state */
@@ -327,7 +327,7 @@ cosid_from_friendly(PG_FUNCTION_ARGS)
 	CosidConverter converter = {.kind = COSID_SNOWFLAKE_FRIENDLY};
 	CosidZone	zone = zone_of(definition);
 
-	PG_RETURN_INT64(read_id(PG_GETARG_TEXT_PP(0), &converter, &definition->layout, &zone));
+	PG_RETURN_INT64(read_id(PG_GETARG_TEXT_PP(0), &converter, &definition->generator.layout, &zone));
 }
 
 /* An ID through its generator's converter. */
@@ -336,7 +336,7 @@ string_of(int64 id, const CosidDefinition *definition)
 {
 	CosidZone	zone = zone_of(definition);
 
-	return write_id(id, &definition->converter, &definition->layout, &zone);
+	return write_id(id, &definition->converter, &definition->generator.layout, &zone);
 }
 
 /* cosid_next_string(name text) -> text */
@@ -344,10 +344,11 @@ Datum
 cosid_next_string(PG_FUNCTION_ARGS)
 {
 	text	   *name = PG_GETARG_TEXT_PP(0);
-	int64		id = cosid_generator_next(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
+	CosidDefinition *definition = cosid_definition_mint(VARDATA_ANY(name),
+														VARSIZE_ANY_EXHDR(name));
+	int64		id = cosid_generator_next(&definition->generator);
 
-	PG_RETURN_TEXT_P(string_of(id, cosid_definition_mint(VARDATA_ANY(name),
-														 VARSIZE_ANY_EXHDR(name))));
+	PG_RETURN_TEXT_P(string_of(id, definition));
 }
 
 /* cosid_to_string(id bigint, name text) -> text */
@@ -369,7 +370,7 @@ cosid_from_string(PG_FUNCTION_ARGS)
 	CosidZone	zone = zone_of(definition);
 
 	PG_RETURN_INT64(read_id(PG_GETARG_TEXT_PP(0), &definition->converter,
-							&definition->layout, &zone));
+							&definition->generator.layout, &zone));
 }
 
 /* A converter on its own, of the size in an argument. */
@@ -472,7 +473,7 @@ Datum
 cosid_first_id(PG_FUNCTION_ARGS)
 {
 	CosidDefinition otherwise;
-	const CosidLayout *layout = &definition_argument(fcinfo, &otherwise)->layout;
+	const CosidLayout *layout = &definition_argument(fcinfo, &otherwise)->generator.layout;
 	int64		timestamp = tick_of(PG_GETARG_TIMESTAMPTZ(0), layout);
 
 	PG_RETURN_INT64(cosid_pack(layout, cosid_cursor(layout, timestamp, 0), 0));
@@ -483,7 +484,7 @@ Datum
 cosid_last_id(PG_FUNCTION_ARGS)
 {
 	CosidDefinition otherwise;
-	const CosidLayout *layout = &definition_argument(fcinfo, &otherwise)->layout;
+	const CosidLayout *layout = &definition_argument(fcinfo, &otherwise)->generator.layout;
 	int64		timestamp = tick_of(PG_GETARG_TIMESTAMPTZ(0), layout);
 
 	PG_RETURN_INT64(cosid_last_of_tick(layout, timestamp));
