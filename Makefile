@@ -47,10 +47,9 @@ OBJS = \
 	src/mint/slot.o \
 	src/mint/wait_event.o \
 	src/sql/functions.o \
-	src/sql/maintenance.o \
 	src/sql/reading.o \
-	src/sql/support.o \
-	src/sql/views.o
+	src/sql/server.o \
+	src/sql/support.o
 PGFILEDESC = "cosid - distributed snowflake IDs"
 
 # The library knows its version, which the control file has.

@@ -50,11 +50,12 @@ PG_FUNCTION_INFO_V1(cosid_is_safe_javascript);
 
 /*
  * The generator that the argument after the first names; without one, what a
- * generator is about which nothing is said.  In `otherwise` if need be.
+ * generator is about which nothing is said.
  */
 static const CosidDefinition *
-definition_argument(FunctionCallInfo fcinfo, CosidDefinition *otherwise)
+definition_argument(FunctionCallInfo fcinfo)
 {
+	static CosidDefinition otherwise;
 	text	   *name;
 
 	if (PG_NARGS() > 1)
@@ -62,8 +63,9 @@ definition_argument(FunctionCallInfo fcinfo, CosidDefinition *otherwise)
 		name = PG_GETARG_TEXT_PP(1);
 		return cosid_definition_read(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
 	}
-	cosid_definition_default(otherwise, COSID_SHARE_NAME, strlen(COSID_SHARE_NAME));
-	return otherwise;
+	if (otherwise.generator.name[0] == '\0')
+		cosid_definition_default(&otherwise, COSID_SHARE_NAME, strlen(COSID_SHARE_NAME));
+	return &otherwise;
 }
 
 /*
@@ -248,8 +250,7 @@ Datum
 cosid_parse(PG_FUNCTION_ARGS)
 {
 	int64		id = PG_GETARG_INT64(0);
-	CosidDefinition otherwise;
-	const CosidDefinition *definition = definition_argument(fcinfo, &otherwise);
+	const CosidDefinition *definition = definition_argument(fcinfo);
 	CosidParts	parts = parts_of(id, definition);
 	TupleDesc	desc = cosid_result_type(fcinfo, 5);
 	Datum		values[5];
@@ -268,8 +269,7 @@ Datum
 cosid_timestamp(PG_FUNCTION_ARGS)
 {
 	int64		id = PG_GETARG_INT64(0);
-	CosidDefinition otherwise;
-	const CosidDefinition *definition = definition_argument(fcinfo, &otherwise);
+	const CosidDefinition *definition = definition_argument(fcinfo);
 	CosidParts	parts = parts_of(id, definition);
 
 	PG_RETURN_TIMESTAMPTZ(time_of(id, definition, &parts));
@@ -279,20 +279,15 @@ cosid_timestamp(PG_FUNCTION_ARGS)
 Datum
 cosid_machine_id(PG_FUNCTION_ARGS)
 {
-	CosidDefinition otherwise;
-	const CosidDefinition *definition = definition_argument(fcinfo, &otherwise);
-
-	PG_RETURN_INT32((int32) parts_of(PG_GETARG_INT64(0), definition).machine_id);
+	PG_RETURN_INT32((int32) parts_of(PG_GETARG_INT64(0),
+									 definition_argument(fcinfo)).machine_id);
 }
 
 /* cosid_sequence(id bigint [, name text]) -> bigint */
 Datum
 cosid_sequence(PG_FUNCTION_ARGS)
 {
-	CosidDefinition otherwise;
-	const CosidDefinition *definition = definition_argument(fcinfo, &otherwise);
-
-	PG_RETURN_INT64(parts_of(PG_GETARG_INT64(0), definition).sequence);
+	PG_RETURN_INT64(parts_of(PG_GETARG_INT64(0), definition_argument(fcinfo)).sequence);
 }
 
 /* cosid_is_safe_javascript(id bigint) -> boolean */
@@ -312,18 +307,14 @@ cosid_is_safe_javascript(PG_FUNCTION_ARGS)
 Datum
 cosid_friendly(PG_FUNCTION_ARGS)
 {
-	CosidDefinition otherwise;
-	const CosidDefinition *definition = definition_argument(fcinfo, &otherwise);
-
-	PG_RETURN_TEXT_P(friendly_of(PG_GETARG_INT64(0), definition));
+	PG_RETURN_TEXT_P(friendly_of(PG_GETARG_INT64(0), definition_argument(fcinfo)));
 }
 
 /* cosid_from_friendly(friendly text [, name text]) -> bigint */
 Datum
 cosid_from_friendly(PG_FUNCTION_ARGS)
 {
-	CosidDefinition otherwise;
-	const CosidDefinition *definition = definition_argument(fcinfo, &otherwise);
+	const CosidDefinition *definition = definition_argument(fcinfo);
 	CosidConverter converter = {.kind = COSID_SNOWFLAKE_FRIENDLY};
 	CosidZone	zone = zone_of(definition);
 
@@ -355,18 +346,14 @@ cosid_next_string(PG_FUNCTION_ARGS)
 Datum
 cosid_to_string(PG_FUNCTION_ARGS)
 {
-	CosidDefinition otherwise;
-
-	PG_RETURN_TEXT_P(string_of(PG_GETARG_INT64(0),
-							   definition_argument(fcinfo, &otherwise)));
+	PG_RETURN_TEXT_P(string_of(PG_GETARG_INT64(0), definition_argument(fcinfo)));
 }
 
 /* cosid_from_string(string text, name text) -> bigint */
 Datum
 cosid_from_string(PG_FUNCTION_ARGS)
 {
-	CosidDefinition otherwise;
-	const CosidDefinition *definition = definition_argument(fcinfo, &otherwise);
+	const CosidDefinition *definition = definition_argument(fcinfo);
 	CosidZone	zone = zone_of(definition);
 
 	PG_RETURN_INT64(read_id(PG_GETARG_TEXT_PP(0), &definition->converter,
@@ -472,8 +459,7 @@ tick_of(TimestampTz time, const CosidLayout *layout)
 Datum
 cosid_first_id(PG_FUNCTION_ARGS)
 {
-	CosidDefinition otherwise;
-	const CosidLayout *layout = &definition_argument(fcinfo, &otherwise)->generator.layout;
+	const CosidLayout *layout = &definition_argument(fcinfo)->generator.layout;
 	int64		timestamp = tick_of(PG_GETARG_TIMESTAMPTZ(0), layout);
 
 	PG_RETURN_INT64(cosid_pack(layout, cosid_cursor(layout, timestamp, 0), 0));
@@ -483,8 +469,7 @@ cosid_first_id(PG_FUNCTION_ARGS)
 Datum
 cosid_last_id(PG_FUNCTION_ARGS)
 {
-	CosidDefinition otherwise;
-	const CosidLayout *layout = &definition_argument(fcinfo, &otherwise)->generator.layout;
+	const CosidLayout *layout = &definition_argument(fcinfo)->generator.layout;
 	int64		timestamp = tick_of(PG_GETARG_TIMESTAMPTZ(0), layout);
 
 	PG_RETURN_INT64(cosid_last_of_tick(layout, timestamp));
