@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
 # test-long.sh - the tests that take longer than anyone waits for before a
-# commit.  The last line says how many passed and failed.
+# commit.  At the end each has a line; the last line says how many passed and
+# failed.
 #
 #   scripts/test-long.sh                   everything
 #   scripts/test-long.sh fuzz              10,000,000 texts that may be IDs
@@ -56,17 +57,22 @@ only=${1:-all}
 
 passed=0
 failed=0
+results=()
 
-# count GROUP STATUS
+# count GROUP STATUS [DETAIL]: its line, which also stands at the end
 count() {
+    local result=passed
     if [ "$2" -eq 0 ]; then
         passed=$((passed + 1))
-        echo "--- $1: passed"
     else
         failed=$((failed + 1))
-        echo "--- $1: failed"
+        result=failed
     fi
+    results+=("$1: $result${3:+ ($3)}, $((SECONDS - began)) s")
+    echo "--- ${results[-1]}"
+    began=$SECONDS
 }
+began=$SECONDS
 
 # From the kept corpus on, with the same seed each time.  libFuzzer shows an
 # input that fails as Base64: with two bytes of choices before it, it is a file
@@ -88,7 +94,7 @@ fuzz() {
         tail -n 60 "$log"
         grep -q "^stat::number_of_executed_units: *$fuzz_runs\$" "$log" || status=1
     fi
-    count fuzz "$status"
+    count fuzz "$status" "$fuzz_runs texts"
 }
 
 # Each unit test once more, where a byte too far is seen.
@@ -106,8 +112,8 @@ undefined() {
     local part status
     for part in regress tap; do
         status=0
-        run env KEEP= SANITIZE=undefined bash "$src/scripts/test.sh" "$part" || status=$?
-        count "undefined ($part)" "$status"
+        logged "$work/undefined.log" env KEEP= SANITIZE=undefined bash "$src/scripts/test.sh" "$part" || status=$?
+        count "undefined, $part" "$status" "$(tail -n 1 "$work/undefined.log")"
     done
 }
 
@@ -148,14 +154,13 @@ valgrind() {
             --host="$work/valgrind-server" --user=postgres --dbname=contrib_regression \
             "${names[@]}" || cat "$work/valgrind-server/regression.diffs"
         stop_server valgrind-server || status=$?
-        echo "$(find "$logs" -name '*.log' | wc -l) processes ran under valgrind"
         valgrind_findings "$logs"/*.log >"$work/valgrind.findings"
         cat "$work/valgrind.findings"
         [ ! -s "$work/valgrind.findings" ] || status=1
     else
         status=1
     fi
-    count valgrind "$status"
+    count valgrind "$status" "$(find "$logs" -name '*.log' | wc -l) processes"
 }
 
 model() {
@@ -189,5 +194,7 @@ case $only in
     *) "$only" ;;
 esac
 
+printf '\n=== in one line each\n\n'
+printf '%s\n' "${results[@]}"
 printf '\n%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]
