@@ -17,27 +17,22 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/dependency.h"
-#include "catalog/indexing.h"
 #include "catalog/partition.h"
 #include "catalog/pg_attrdef.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_depend.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "nodes/value.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
@@ -159,33 +154,14 @@ cosid_owned_sequences(Oid table, AttrNumber attnum)
 	return sequences;
 }
 
-/* Whether anything depends on a sequence: a default or a view, say. */
-static bool
-is_in_use(Oid sequence)
-{
-	Relation	depend = table_open(DependRelationId, AccessShareLock);
-	ScanKeyData key[2];
-	SysScanDesc scan;
-	bool		found;
-
-	ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
-	ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(sequence));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, key);
-	found = HeapTupleIsValid(systable_getnext(scan));
-	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
-	return found;
-}
-
 /* Drop a sequence that belonged to a column, unless something else uses it. */
 static void
 drop_sequence(Oid sequence)
 {
 	char	   *name = cosid_table_name(sequence);
 
-	if (is_in_use(sequence))
+	/* A default or a view, say. */
+	if (cosid_default_dependents(RelationRelationId, sequence) != NIL)
 		ereport(NOTICE,
 				(errmsg("sequence %s is kept because something else uses it", name)));
 	else
@@ -336,16 +312,13 @@ static bool
 draws_from(const CosidExtension *extension, const Column *column, const char *name)
 {
 	Oid			attrdef = GetAttrDefaultOid(column->table, column->attnum);
-	ListCell   *cell;
+	List	   *names;
 
 	if (!OidIsValid(attrdef))
 		return false;
-	foreach(cell, cosid_default_generators(extension, AttrDefaultRelationId, attrdef))
-	{
-		if (name == NULL || strcmp(lfirst(cell), name) == 0)
-			return true;
-	}
-	return false;
+	names = cosid_default_generators(extension, AttrDefaultRelationId, attrdef);
+	return name == NULL ? names != NIL :
+		list_member(names, makeString(unconstify(char *, name)));
 }
 
 /* After a statement that was to change this column: did it? */

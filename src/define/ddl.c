@@ -144,7 +144,7 @@ declare_generators(const CosidExtension *extension, Oid class, Oid object)
 	error_context_stack = &callback;
 	foreach(cell, names)
 	{
-		char	   *name = lfirst(cell);
+		char	   *name = strVal(lfirst(cell));
 
 		/* Only a warning: a dump's definitions come after its tables. */
 		if (!cosid_definition_declare(name, (int) strlen(name)))

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/dependency.h"
@@ -28,6 +29,7 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
@@ -39,7 +41,7 @@
 typedef struct CallSearch
 {
 	List	   *functions;		/* OIDs */
-	List	   *names;			/* char *: constant texts that they are given */
+	List	   *names;			/* String *: constant texts that they are given */
 } CallSearch;
 
 /*
@@ -82,42 +84,50 @@ collect_names(Node *node, void *context)
 			char	   *name = constant_text(lfirst(cell));
 
 			if (name != NULL)
-				search->names = lappend(search->names, name);
+				search->names = lappend(search->names, makeString(name));
 		}
 	}
 	return expression_tree_walker(node, collect_names, context);
+}
+
+/* A copy of the row, which has this OID, of a catalog that is open; or NULL. */
+static HeapTuple
+read_row(Relation catalog, AttrNumber oid_attnum, Oid oid_index, Oid object)
+{
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	row;
+
+	ScanKeyInit(&key, oid_attnum, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(object));
+	scan = systable_beginscan(catalog, oid_index, true, NULL, 1, &key);
+	row = systable_getnext(scan);
+
+	/* What is out of line has to be fetched under the scan's snapshot. */
+	if (HeapTupleIsValid(row))
+		row = toast_flatten_tuple(row, RelationGetDescr(catalog));
+	systable_endscan(scan);
+	return row;
 }
 
 /* The default expression of a pg_attrdef or pg_type row; NULL if it has none. */
 static Node *
 default_expression(Oid class, Oid object)
 {
-	Relation	rel;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	Node	   *expression = NULL;
 	bool		is_column = class == AttrDefaultRelationId;
+	Relation	catalog = table_open(class, AccessShareLock);
+	HeapTuple	row = is_column ?
+		read_row(catalog, Anum_pg_attrdef_oid, AttrDefaultOidIndexId, object) :
+		read_row(catalog, Anum_pg_type_oid, TypeOidIndexId, object);
+	Datum		value = 0;
+	bool		isnull = true;
 
-	rel = table_open(class, AccessShareLock);
-	ScanKeyInit(&key, is_column ? Anum_pg_attrdef_oid : Anum_pg_type_oid,
-				BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(object));
-	scan = systable_beginscan(rel, is_column ? AttrDefaultOidIndexId : TypeOidIndexId,
-							  true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-	{
-		bool		isnull;
-		Datum		value = heap_getattr(tuple, is_column ? Anum_pg_attrdef_adbin :
-										 Anum_pg_type_typdefaultbin,
-										 RelationGetDescr(rel), &isnull);
-
-		if (!isnull)
-			expression = stringToNode(TextDatumGetCString(value));
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return expression;
+	if (HeapTupleIsValid(row))
+		value = heap_getattr(row, is_column ? Anum_pg_attrdef_adbin :
+							 Anum_pg_type_typdefaultbin,
+							 RelationGetDescr(catalog), &isnull);
+	table_close(catalog, AccessShareLock);
+	return isnull ? NULL : stringToNode(TextDatumGetCString(value));
 }
 
 /*
@@ -127,34 +137,24 @@ default_expression(Oid class, Oid object)
 static List *
 trigger_names(Oid trigger, List *functions)
 {
-	Relation	rel = table_open(TriggerRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	List	   *names = NIL;
+	Relation	catalog = table_open(TriggerRelationId, AccessShareLock);
+	HeapTuple	row = read_row(catalog, Anum_pg_trigger_oid, TriggerOidIndexId, trigger);
+	Datum		value = 0;
+	bool		isnull = true;
+	const char *column;
 
-	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(trigger));
-	scan = systable_beginscan(rel, TriggerOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-	{
-		Form_pg_trigger form = (Form_pg_trigger) GETSTRUCT(tuple);
-		bool		isnull;
-		Datum		value = heap_getattr(tuple, Anum_pg_trigger_tgargs,
-										 RelationGetDescr(rel), &isnull);
+	if (HeapTupleIsValid(row) &&
+		((Form_pg_trigger) GETSTRUCT(row))->tgnargs > 1 &&
+		list_member_oid(functions, ((Form_pg_trigger) GETSTRUCT(row))->tgfoid))
+		value = heap_getattr(row, Anum_pg_trigger_tgargs, RelationGetDescr(catalog),
+							 &isnull);
+	table_close(catalog, AccessShareLock);
+	if (isnull)
+		return NIL;
 
-		/* Arguments end with a NUL each. */
-		if (!isnull && form->tgnargs > 1 && list_member_oid(functions, form->tgfoid))
-		{
-			const char *column = VARDATA_ANY(DatumGetByteaPP(value));
-
-			names = list_make1(pstrdup(column + strlen(column) + 1));
-		}
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return names;
+	/* Arguments end with a NUL each. */
+	column = VARDATA_ANY(DatumGetByteaPP(value));
+	return list_make1(makeString(pstrdup(column + strlen(column) + 1)));
 }
 
 /* The names that an object gives to the functions; NIL for other objects. */
@@ -172,7 +172,7 @@ names_of(Oid class, Oid object, List *functions)
 
 /*
  * The names of the generators that a column's default (by its pg_attrdef row), a
- * domain's or a trigger mints from, as far as they are constants.
+ * domain's or a trigger mints from, as far as they are constants (String *).
  */
 List *
 cosid_default_generators(const CosidExtension *extension, Oid class, Oid object)
@@ -199,6 +199,28 @@ cosid_default_description(Oid class, Oid object)
 					getObjectDescription(&address, false));
 }
 
+/* What depends on an object: copies of rows of pg_depend (Form_pg_depend). */
+List *
+cosid_default_dependents(Oid class, Oid object)
+{
+	Relation	depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData key[2];
+	SysScanDesc scan;
+	HeapTuple	row;
+	List	   *dependents = NIL;
+
+	ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(class));
+	ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(object));
+	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, key);
+	while (HeapTupleIsValid(row = systable_getnext(scan)))
+		dependents = lappend(dependents, GETSTRUCT(heap_copytuple(row)));
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	return dependents;
+}
+
 /*
  * Add to a list the descriptions of all that calls one of the extension's
  * functions with the name of a generator.  The name may stand anywhere in the
@@ -207,34 +229,18 @@ cosid_default_description(Oid class, Oid object)
 static List *
 add_users(List *users, Oid function, const char *name)
 {
-	Relation	depend = table_open(DependRelationId, AccessShareLock);
-	ScanKeyData key[2];
-	SysScanDesc scan;
-	HeapTuple	tuple;
+	String	   *searched = makeString(unconstify(char *, name));
+	ListCell   *cell;
 
-	ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(ProcedureRelationId));
-	ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(function));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	foreach(cell, cosid_default_dependents(ProcedureRelationId, function))
 	{
-		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
-		ListCell   *cell;
+		Form_pg_depend user = lfirst(cell);
 
 		CHECK_FOR_INTERRUPTS();
-		foreach(cell, names_of(form->classid, form->objid, list_make1_oid(function)))
-		{
-			if (strcmp(lfirst(cell), name) == 0)
-			{
-				users = lappend(users, cosid_default_description(form->classid,
-																 form->objid));
-				break;
-			}
-		}
+		if (list_member(names_of(user->classid, user->objid, list_make1_oid(function)),
+						searched))
+			users = lappend(users, cosid_default_description(user->classid, user->objid));
 	}
-	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
 	return users;
 }
 
@@ -246,28 +252,18 @@ List *
 cosid_default_users(const char *name)
 {
 	CosidExtension extension;
-	Relation	depend;
-	ScanKeyData key[2];
-	SysScanDesc scan;
-	HeapTuple	tuple;
 	List	   *users = NIL;
+	ListCell   *cell;
 
 	if (!cosid_extension_find(&extension))
 		return NIL;
-	depend = table_open(DependRelationId, AccessShareLock);
-	ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(ExtensionRelationId));
-	ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(extension.oid));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	foreach(cell, cosid_default_dependents(ExtensionRelationId, extension.oid))
 	{
-		Form_pg_depend form = (Form_pg_depend) GETSTRUCT(tuple);
+		Form_pg_depend member = lfirst(cell);
 
-		if (form->classid == ProcedureRelationId && form->deptype == DEPENDENCY_EXTENSION)
-			users = add_users(users, form->objid, name);
+		if (member->classid == ProcedureRelationId &&
+			member->deptype == DEPENDENCY_EXTENSION)
+			users = add_users(users, member->objid, name);
 	}
-	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
 	return users;
 }

@@ -18,6 +18,7 @@
 extern List *cosid_default_generators(const CosidExtension *extension,
 									  Oid class, Oid object);
 extern char *cosid_default_description(Oid class, Oid object);
+extern List *cosid_default_dependents(Oid class, Oid object);
 extern List *cosid_default_users(const char *name);
 
 #endif							/* COSID_DEFAULT_H */
