@@ -18,14 +18,16 @@ OBJS = \
 	src/catalog.o \
 	src/cosid.o \
 	src/settings.o \
-	src/define/attach.o \
 	src/define/cache.o \
+	src/define/column.o \
 	src/define/create.o \
 	src/define/ddl.o \
 	src/define/default.o \
 	src/define/definition.o \
 	src/define/fill.o \
 	src/define/key.o \
+	src/define/key_catalog.o \
+	src/define/key_statement.o \
 	src/define/row.o \
 	src/define/shared_cache.o \
 	src/id/converter.o \
@@ -46,6 +48,7 @@ OBJS = \
 	src/mint/segment.o \
 	src/mint/slot.o \
 	src/mint/wait_event.o \
+	src/sql/attach.o \
 	src/sql/functions.o \
 	src/sql/reading.o \
 	src/sql/server.o \

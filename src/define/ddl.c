@@ -13,7 +13,7 @@
  * look at them when the statement is done.  The statements that one statement
  * consists of (CREATE SCHEMA ..., CREATE TABLE ... LIKE) are done with it.
  *
- * cosid.column_default is served here, too: see key.c.
+ * cosid.column_default is served here, too: see key.h.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -59,7 +59,7 @@ typedef struct Statement
 	struct Statement *outer;
 	MemoryContext memory;		/* of the notes; NULL without any */
 	List	   *notes;
-	bool		key_decided;	/* its primary key has been seen to (key.c) */
+	bool		key_decided;	/* its primary key has been seen to (key.h) */
 } Statement;
 
 static Statement *current = NULL;

@@ -199,7 +199,10 @@ cosid_default_description(Oid class, Oid object)
 					getObjectDescription(&address, false));
 }
 
-/* What depends on an object: copies of rows of pg_depend (Form_pg_depend). */
+/*
+ * What depends on an object, a generator's user or not: copies of rows of pg_depend
+ * (Form_pg_depend).
+ */
 List *
 cosid_default_dependents(Oid class, Oid object)
 {
