@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cache.c
- *		From a generator's name to what it is: what this backend has read; see
- *		cache.h.
+ *		From a generator's name to what it is: what this backend has read.
  *
  * A change of the rows takes effect with the next statement.  What has no row,
  * since one could not be made, holds for one statement.
@@ -18,8 +17,7 @@
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 
-#include "define/cache.h"
-#include "define/create.h"
+#include "define/definition.h"
 #include "define/row.h"
 #include "define/shared_cache.h"
 #include "mint/segment.h"

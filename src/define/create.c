@@ -26,8 +26,8 @@
 #include "catalog.h"
 #include "compat.h"
 #include "settings.h"
-#include "define/create.h"
 #include "define/default.h"
+#include "define/definition.h"
 #include "define/row.h"
 #include "mint/segment.h"
 

@@ -38,7 +38,7 @@
 #include "settings.h"
 #include "define/ddl.h"
 #include "define/default.h"
-#include "define/create.h"
+#include "define/definition.h"
 #include "define/key.h"
 #include "define/shared_cache.h"
 

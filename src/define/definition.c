@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * definition.c
- *		What a generator is, as values; see definition.h.
+ *		What a generator is, as values: the columns of a row of cosid_generator,
+ *		and the arguments of cosid_create.
  *
  * Copyright (c) 2026, the cosid authors
  *

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * definition.h
- *		What a generator is, as values: the columns of a row of cosid_generator,
- *		and the arguments of cosid_create.
+ *		What a generator is in the current database: as values, as something to
+ *		define or drop, and by its name.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -53,6 +53,7 @@ typedef struct CosidDefinition
 	bool		implicit;		/* defined on first use, or for a default */
 } CosidDefinition;
 
+/* definition.c: as values */
 extern void cosid_definition_missing(int elevel, const char *name,
 									 const char *user);
 extern void cosid_bad_parameter(const char *parameter, const char *value,
@@ -67,5 +68,24 @@ extern void cosid_definition_from_values(CosidDefinition *definition,
 										 bool safe_javascript);
 extern void cosid_definition_to_values(const CosidDefinition *definition,
 									   Datum *values, char *nulls);
+
+/* create.c: defining */
+extern bool cosid_definition_first_use(CosidDefinition *definition,
+									   const char *name, int length);
+extern bool cosid_definition_declare(const char *name, int length);
+extern void cosid_definition_create(const NullableDatum *arguments,
+									bool safe_javascript);
+extern void cosid_definition_drop(const char *name, int length);
+
+/* cache.c: by name */
+extern CosidDefinition *cosid_definition_mint(const char *name, int length);
+extern const CosidDefinition *cosid_definition_read(const char *name, int length);
+
+/* The next ID of a generator: errors of cosid_definition_mint and of minting. */
+static inline int64
+cosid_next_id(const char *name, int length)
+{
+	return cosid_generator_next(&cosid_definition_mint(name, length)->generator);
+}
 
 #endif							/* COSID_DEFINITION_H */

@@ -25,7 +25,7 @@
 
 #include "catalog.h"
 #include "compat.h"
-#include "define/cache.h"
+#include "define/definition.h"
 
 PG_FUNCTION_INFO_V1(cosid_fill);
 

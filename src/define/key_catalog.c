@@ -26,8 +26,7 @@
 #include "utils/syscache.h"
 
 #include "define/column.h"
-#include "define/cache.h"
-#include "define/create.h"
+#include "define/definition.h"
 #include "define/key.h"
 
 static CosidKeySource

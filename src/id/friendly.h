@@ -15,8 +15,8 @@
 
 #include <stddef.h>
 
+#include "id/radix.h"
 #include "id/snowflake.h"
-#include "id/text.h"
 
 /* Enough for any: a year and a time, two numbers of up to 19 digits, a NUL. */
 #define COSID_FRIENDLY_SIZE		80

@@ -16,7 +16,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "id/text.h"
+/*
+ * What can be wrong with a text that is to be read as an ID, or with an ID that is
+ * to be written as one: what all converters return.
+ */
+typedef enum CosidTextStatus
+{
+	COSID_TEXT_OK,
+	COSID_TEXT_EMPTY,			/* no characters where some must be */
+	COSID_TEXT_CHARACTER,		/* a character that is no digit of the radix */
+	COSID_TEXT_TOO_LONG,		/* more characters than the converter's size */
+	COSID_TEXT_OVERFLOW,		/* more than a bigint holds */
+	COSID_TEXT_PREFIX,			/* does not begin with the prefix */
+	COSID_TEXT_SUFFIX,			/* does not end with the suffix */
+	COSID_TEXT_FORM,			/* not time-machine-sequence */
+	COSID_TEXT_TIME,			/* no such time in the time zone */
+	COSID_TEXT_TOO_LATE,		/* later than any time that is written */
+	COSID_TEXT_LAYOUT,			/* a part that the layout has no bits for */
+	COSID_TEXT_NEGATIVE			/* an ID is not negative */
+} CosidTextStatus;
 
 #define COSID_MAX_DIGITS	19	/* of any int64 in radix 10 or more */
 

@@ -28,8 +28,7 @@
 #include "catalog.h"
 #include "compat.h"
 #include "define/column.h"
-#include "define/cache.h"
-#include "define/create.h"
+#include "define/definition.h"
 
 PG_FUNCTION_INFO_V1(cosid_attach);
 PG_FUNCTION_INFO_V1(cosid_detach);

@@ -18,8 +18,7 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 
-#include "define/cache.h"
-#include "define/create.h"
+#include "define/definition.h"
 
 PG_FUNCTION_INFO_V1(cosid_next);
 PG_FUNCTION_INFO_V1(cosid_next_share);

@@ -23,7 +23,7 @@
 #include "utils/timestamp.h"
 
 #include "catalog.h"
-#include "define/cache.h"
+#include "define/definition.h"
 #include "id/converter.h"
 #include "id/snowflake.h"
 #include "mint/clock.h"
