@@ -34,7 +34,6 @@ OBJS = \
 	src/id/friendly.o \
 	src/id/radix.o \
 	src/id/snowflake.o \
-	src/lease/distributor.o \
 	src/lease/failover.o \
 	src/lease/identity.o \
 	src/lease/machine.o \
@@ -44,6 +43,7 @@ OBJS = \
 	src/lease/worker.o \
 	src/mint/clock.o \
 	src/mint/generator.o \
+	src/mint/launch.o \
 	src/mint/lease.o \
 	src/mint/segment.o \
 	src/mint/slot.o \

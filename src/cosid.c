@@ -24,8 +24,8 @@
 #include "define/ddl.h"
 #include "define/row.h"
 #include "define/shared_cache.h"
-#include "lease/distributor.h"
-#include "lease/worker.h"
+#include "lease/identity.h"
+#include "mint/launch.h"
 #include "mint/lease.h"
 #include "mint/slot.h"
 

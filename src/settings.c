@@ -31,6 +31,7 @@ bool		cosid_stable = false;
 bool		cosid_worker = true;
 int			cosid_max_generators = 1024;
 int			cosid_max_namespaces = 64;
+int			cosid_fixed_machine_id = COSID_NO_MACHINE_ID;
 
 char	   *cosid_registry = "";
 int			cosid_guard_interval = 60 * 1000;

@@ -17,6 +17,7 @@
 
 #define COSID_MAX_NAMESPACE		63	/* bytes of a namespace */
 #define COSID_MAX_INSTANCE_ID	100 /* bytes of an instance id */
+#define COSID_NO_MACHINE_ID		(-1)
 
 /* What to do when the clock is behind by more than the broken threshold. */
 typedef enum CosidClockBackwardsAction
@@ -33,7 +34,7 @@ typedef enum CosidColumnDefault
 	COSID_COLUMN_DEFAULT_SERIAL /* those with a sequence of their own, too */
 } CosidColumnDefault;
 
-/* Where a machine id comes from; see distributor.c. */
+/* Where a machine id comes from; see identity.c. */
 typedef enum CosidDistributor
 {
 	COSID_DISTRIBUTOR_CATALOG,	/* the registry chooses */
@@ -51,6 +52,13 @@ extern bool cosid_stable;
 extern bool cosid_worker;
 extern int	cosid_max_generators;
 extern int	cosid_max_namespaces;
+
+/*
+ * The one machine id that this server may have, or COSID_NO_MACHINE_ID.  No
+ * setting itself but derived from them: identity.c sets it when the server
+ * starts, and all its processes inherit it.
+ */
+extern int	cosid_fixed_machine_id;
 
 /* on reload */
 extern char *cosid_registry;	/* conninfo; empty: the server's own */

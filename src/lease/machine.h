@@ -16,8 +16,6 @@
 
 #include "catalog.h"
 
-#define COSID_NO_MACHINE_ID		(-1)
-
 /* What a server asks for. */
 typedef struct CosidClaim
 {

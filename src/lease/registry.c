@@ -18,7 +18,6 @@
 #include "postgres.h"
 
 #include "settings.h"
-#include "lease/distributor.h"
 #include "lease/identity.h"
 #include "lease/registry_ways.h"
 #include "mint/clock.h"
@@ -142,7 +141,7 @@ cosid_registry_claim(CosidLease *lease, bool create, int64 lead,
 		.identity = identity,
 		.instance_id = cosid_own_instance_id(),
 		.stable = cosid_stable,
-		.fixed_machine_id = cosid_fixed_machine_id(),
+		.fixed_machine_id = cosid_fixed_machine_id,
 		.avoid_machine_id = avoid,
 		.local = !remote,
 		.server_now = cosid_clock_now_ms(),

@@ -53,11 +53,10 @@
 #include "utils/timestamp.h"
 
 #include "settings.h"
-#include "lease/distributor.h"
 #include "lease/identity.h"
 #include "lease/registry.h"
-#include "lease/worker.h"
 #include "mint/clock.h"
+#include "mint/launch.h"
 #include "mint/lease.h"
 #include "mint/segment.h"
 #include "mint/slot.h"
@@ -73,13 +72,6 @@
 
 /* The same between starts of a worker that can't reach its database. */
 #define LAST_RESTART_MS			5000
-
-/*
- * How long the worker may take to run after it was started, or, when it has ended,
- * to be started again by PostgreSQL, which it is after a second.  Whoever needs
- * it then starts another one.
- */
-#define START_MS				2000
 
 #define RECOVERY_POLL_MS		1000
 
@@ -142,7 +134,7 @@ handle_shutdown(SIGNAL_ARGS)
 static void
 detach(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 {
-	cosid_worker_detach(cosid_clock_monotonic_ms() + START_MS);
+	cosid_worker_detach();
 }
 
 /*
@@ -374,17 +366,17 @@ claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 		case COSID_CLAIM_HELD:
 			snprintf(message, sizeof(message),
 					 "machine id %d is held by instance \"%s\"",
-					 cosid_fixed_machine_id(), claimed.holder);
+					 cosid_fixed_machine_id, claimed.holder);
 			break;
 		case COSID_CLAIM_FULL:
-			if (cosid_lease_fits(lease, cosid_fixed_machine_id()))
+			if (cosid_lease_fits(lease, cosid_fixed_machine_id))
 				snprintf(message, sizeof(message),
 						 "all machine ids of " INT64_FORMAT " are taken",
 						 INT64CONST(1) << lease->machine_bit);
 			else
 				snprintf(message, sizeof(message),
 						 "machine id %d does not fit into %d machine bits",
-						 cosid_fixed_machine_id(), lease->machine_bit);
+						 cosid_fixed_machine_id, lease->machine_bit);
 			break;
 	}
 	cosid_lease_write(lease, status);
@@ -736,6 +728,9 @@ pause_before_connecting(int failed_starts)
 	}
 }
 
+/* PostgreSQL finds it by its name, see launch.c. */
+extern PGDLLEXPORT void cosid_worker_main(Datum main_arg);
+
 void
 cosid_worker_main(Datum main_arg pg_attribute_unused())
 {
@@ -772,41 +767,4 @@ cosid_worker_main(Datum main_arg pg_attribute_unused())
 
 	release_all();
 	proc_exit(1);
-}
-
-static BackgroundWorker worker = {
-	.bgw_name = "cosid worker",
-	.bgw_type = "cosid worker",
-	.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
-	.bgw_start_time = BgWorkerStart_ConsistentState,
-	.bgw_restart_time = 1,
-	.bgw_library_name = "cosid",
-	.bgw_function_name = "cosid_worker_main",
-};
-
-/* When the library is preloaded. */
-void
-cosid_worker_register(void)
-{
-	RegisterBackgroundWorker(&worker);
-}
-
-/*
- * For a backend that needs the worker, when the library was not preloaded: start
- * it unless it runs or is about to.  From then on PostgreSQL starts it again when
- * it ends, even after a crash, when a backend may have started another one: the
- * second to come leaves.  Error 53400 when the server has no room for it.
- */
-void
-cosid_worker_ensure(void)
-{
-	if (!cosid_segment_attached() ||
-		!cosid_worker_missing(cosid_clock_monotonic_ms(), START_MS) ||
-		RegisterDynamicBackgroundWorker(&worker, NULL))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-			 errmsg("could not start the cosid worker"),
-			 errdetail("All of the server's background worker slots are in use."),
-			 errhint("Increase the setting \"max_worker_processes\", or add cosid to \"shared_preload_libraries\".")));
 }

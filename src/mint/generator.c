@@ -22,11 +22,10 @@
 #include "catalog.h"
 #include "errors.h"
 #include "settings.h"
-#include "lease/distributor.h"
-#include "lease/worker.h"
 #include "mint/clock.h"
 #include "mint/generator.h"
 #include "mint/grant.h"
+#include "mint/launch.h"
 #include "mint/lease.h"
 #include "mint/segment.h"
 #include "mint/slot.h"
@@ -168,7 +167,7 @@ raise_no_grant(CosidSlot *slot, CosidMintStatus outcome, const CosidMint *mint)
 {
 	CosidLease *lease = cosid_slot_lease(slot);
 	CosidLeaseStatus status;
-	bool		fits = cosid_lease_fits(lease, cosid_fixed_machine_id());
+	bool		fits = cosid_lease_fits(lease, cosid_fixed_machine_id);
 	bool		full;
 
 	cosid_lease_read(lease, &status);
@@ -178,7 +177,7 @@ raise_no_grant(CosidSlot *slot, CosidMintStatus outcome, const CosidMint *mint)
 		ereport(ERROR,
 				(errcode(ERRCODE_COSID_MACHINE_ID_OVERFLOW),
 				 errmsg("machine id overflow: machine id %d does not fit into the %d machine bits of namespace \"%s\"",
-						cosid_fixed_machine_id(), lease->machine_bit, lease->namespace),
+						cosid_fixed_machine_id, lease->machine_bit, lease->namespace),
 				 errdetail("This server's machine id is fixed by the setting \"cosid.distributor\"."),
 				 errhint("Use a layout with more machine bits, or another distributor.")));
 	if (full)
@@ -418,7 +417,7 @@ wait_or_fail(CosidGenerator *generator, WaitState *state,
 		case COSID_MINT_FLOOR:
 		case COSID_MINT_LIMIT:
 			/* In vain, if the one machine id that we may have is too large. */
-			if (!cosid_lease_fits(generator->lease, cosid_fixed_machine_id()) ||
+			if (!cosid_lease_fits(generator->lease, cosid_fixed_machine_id) ||
 				!wait_for_grant(slot, state, outcome, mint))
 				raise_no_grant(slot, outcome, mint);
 			break;

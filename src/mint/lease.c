@@ -15,34 +15,12 @@
 #include "storage/shmem.h"
 #include "utils/timestamp.h"
 
+#include "mint/launch.h"
 #include "mint/lease.h"
 
 typedef struct LeaseShared
 {
-	/*
-	 * The worker's latch, NULL while none runs.  Written by the worker under the
-	 * lock, read by backends; a stale one is some process's latch, which a
-	 * spurious wake-up does not hurt.
-	 */
-	pg_atomic_uint64 worker_latch;
-
-	/*
-	 * Machine ids are to be given back and not claimed.  Written by
-	 * cosid_release and cosid_resume, read by the worker, whose latch is set
-	 * afterwards (both are full barriers), and by callers that say why they fail.
-	 * Before a claim the worker looks at it under the lock: see
-	 * cosid_lease_begin_claim.
-	 */
-	pg_atomic_uint32 release;
-
-	/*
-	 * Until when one that does not run is expected to, on the monotonic clock:
-	 * it was just started, or will be by PostgreSQL.  Under the lock.
-	 */
-	int64		worker_due_ms;
-
-	/* Starts of the worker since it last reached its database; the worker's. */
-	int			worker_starts;
+	CosidLaunch launch;			/* the worker, see launch.h */
 
 	/*
 	 * How many leases are published.  Written under the lock after the lease
@@ -173,10 +151,7 @@ cosid_lease_init(void *memory)
 {
 	LeaseShared *leases = memory;
 
-	pg_atomic_init_u64(&leases->worker_latch, 0);
-	pg_atomic_init_u32(&leases->release, 0);
-	leases->worker_due_ms = 0;
-	leases->worker_starts = 0;
+	cosid_launch_init(&leases->launch);
 	pg_atomic_init_u32(&leases->count, 0);
 
 	/* The server's own namespace: the worker claims it without being asked. */
@@ -189,6 +164,7 @@ cosid_lease_attach(void *memory, LWLock *its_lock)
 {
 	shared = memory;
 	lock = its_lock;
+	cosid_launch_attach(&shared->launch, lock);
 }
 
 /* Preloaded.  Runs with AddinShmemInitLock held. */
@@ -238,35 +214,12 @@ cosid_lease_fits(const CosidLease *lease, int machine_id)
 	return machine_id < (INT64CONST(1) << lease->machine_bit);
 }
 
-static void
-wake_worker(void)
-{
-	Latch	   *latch = (Latch *) (uintptr_t) pg_atomic_read_u64(&shared->worker_latch);
-
-	if (latch != NULL)
-		SetLatch(latch);
-}
-
 /* Ask the worker for something. */
 void
 cosid_lease_want(CosidLease *lease, CosidWish wish)
 {
 	pg_atomic_fetch_or_u32(&lease->wanted, wish);
-	wake_worker();
-}
-
-/* Have the worker give back all machine ids and claim none, or end that. */
-void
-cosid_release_set(bool release)
-{
-	pg_atomic_exchange_u32(&shared->release, release);
-	wake_worker();
-}
-
-bool
-cosid_release_is_set(void)
-{
-	return pg_atomic_read_u32(&shared->release) != 0;
+	cosid_worker_wake();
 }
 
 /* For the worker: what was asked for since the last call. */
@@ -363,68 +316,4 @@ cosid_lease_state_name(CosidLeaseState state)
 			return "released";
 	}
 	return "unknown";
-}
-
-/*
- * For the worker when it starts: who is to be woken.  False if another process is
- * the worker.  Sets how many starts before this one have not got as far as
- * cosid_worker_connected().
- */
-bool
-cosid_worker_attach(Latch *latch, int *failed_starts)
-{
-	bool		alone;
-
-	LWLockAcquire(lock, LW_EXCLUSIVE);
-	alone = pg_atomic_read_u64(&shared->worker_latch) == 0;
-	if (alone)
-	{
-		pg_atomic_write_u64(&shared->worker_latch, (uint64) (uintptr_t) latch);
-		*failed_starts = shared->worker_starts++;
-	}
-	LWLockRelease(lock);
-	return alone;
-}
-
-/* Whether a worker has attached.  Without one, no claim is under way. */
-bool
-cosid_worker_runs(void)
-{
-	return pg_atomic_read_u64(&shared->worker_latch) != 0;
-}
-
-void
-cosid_worker_connected(void)
-{
-	shared->worker_starts = 0;
-}
-
-/* At its end.  PostgreSQL starts it again before back_ms (monotonic). */
-void
-cosid_worker_detach(int64 back_ms)
-{
-	LWLockAcquire(lock, LW_EXCLUSIVE);
-	pg_atomic_write_u64(&shared->worker_latch, 0);
-	shared->worker_due_ms = back_ms;
-	LWLockRelease(lock);
-}
-
-/*
- * Whether no worker runs at now_ms (monotonic), and none is expected.  If so, the
- * caller is to start it, and nobody else is for start_ms from now.
- */
-bool
-cosid_worker_missing(int64 now_ms, int64 start_ms)
-{
-	bool		missing;
-
-	if (pg_atomic_read_u64(&shared->worker_latch) != 0)
-		return false;
-	LWLockAcquire(lock, LW_EXCLUSIVE);
-	missing = pg_atomic_read_u64(&shared->worker_latch) == 0 &&
-		now_ms >= shared->worker_due_ms;
-	if (missing)
-		shared->worker_due_ms = now_ms + start_ms;
-	LWLockRelease(lock);
-	return missing;
 }

@@ -5,7 +5,7 @@
  *
  * One lease a namespace, in an array that only grows.  A lease is created by
  * the backend that first wants it (that of cosid.namespace with the array) and
- * from then on is the worker's to claim, extend and give back; see worker.c.
+ * from then on is the worker's to claim, extend and give back; see lease/tend.c.
  * Backends read its grant (grant.h) and, when that is missing or used up, ask
  * for one and sleep until something has changed.
  *
@@ -19,7 +19,6 @@
 #include "datatype/timestamp.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
-#include "storage/latch.h"
 #include "storage/lwlock.h"
 
 #include "settings.h"
@@ -119,13 +118,5 @@ extern void cosid_lease_error(CosidLease *lease, const char *message);
 extern void cosid_status_error(CosidLeaseStatus *status, const char *message);
 extern const char *cosid_status_error_detail(const CosidLeaseStatus *status);
 extern const char *cosid_lease_state_name(CosidLeaseState state);
-
-extern void cosid_release_set(bool release);
-extern bool cosid_release_is_set(void);
-extern bool cosid_worker_attach(Latch *latch, int *failed_starts);
-extern bool cosid_worker_runs(void);
-extern void cosid_worker_connected(void);
-extern void cosid_worker_detach(int64 back_ms);
-extern bool cosid_worker_missing(int64 now_ms, int64 start_ms);
 
 #endif							/* COSID_LEASE_H */

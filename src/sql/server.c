@@ -23,6 +23,7 @@
 #include "settings.h"
 #include "id/snowflake.h"
 #include "mint/clock.h"
+#include "mint/launch.h"
 #include "mint/lease.h"
 #include "mint/segment.h"
 #include "mint/slot.h"
