@@ -34,6 +34,7 @@ OBJS = \
 	src/id/friendly.o \
 	src/id/radix.o \
 	src/id/snowflake.o \
+	src/lease/connection.o \
 	src/lease/failover.o \
 	src/lease/identity.o \
 	src/lease/machine.o \

@@ -19,45 +19,31 @@
 
 #include "settings.h"
 #include "lease/identity.h"
-#include "lease/registry_ways.h"
+#include "lease/registry.h"
 #include "mint/clock.h"
 
-/* The registry in use, which a reload does not change by itself. */
-static bool remote = false;
+/*
+ * The registry in use, which a reload does not change by itself.  A grant is gone
+ * on with only where the name is the same; but should two registries have one
+ * name, the token in the row still tells them apart.
+ */
+static const CosidRegistryKind *kind = NULL;
 static char registry_name[COSID_MAX_REGISTRY_NAME];
 
-/*
- * What a lease's status calls the registry that the settings name.  A grant is
- * gone on with only where this is the same; but should two registries have one
- * name, the token in the row still tells them apart.
- *
- * For one elsewhere it's made from where it is: its host, port and database, or
- * the service that says so.  (What it says of itself, its system identifier,
- * would be known only once it answers.)
- */
-static void
-name_registry(char *name)
+/* The kind that the settings name. */
+static const CosidRegistryKind *
+chosen_kind(void)
 {
-	if (cosid_registry_is_remote())
-		snprintf(name, COSID_MAX_REGISTRY_NAME, "cosid.registry %016llx",
-				 (unsigned long long) cosid_remote_mark(cosid_registry));
-	else
-		strlcpy(name, cosid_database, COSID_MAX_REGISTRY_NAME);
+	return cosid_registry_is_remote() ? &cosid_registry_remote : &cosid_registry_local;
 }
 
 /* For the worker, once: take up the registry that the settings name. */
 void
 cosid_registry_connect(void)
 {
-	remote = cosid_registry_is_remote();
-	name_registry(registry_name);
-	if (remote)
-	{
-		cosid_remote_connect();
-		cosid_remote_use(cosid_registry);
-	}
-	else
-		cosid_local_connect();
+	kind = chosen_kind();
+	kind->name(registry_name);
+	kind->connect();
 }
 
 /*
@@ -69,11 +55,11 @@ cosid_registry_same(void)
 {
 	char		name[COSID_MAX_REGISTRY_NAME];
 
-	name_registry(name);
-	if (remote != cosid_registry_is_remote() || strcmp(name, registry_name) != 0)
+	chosen_kind()->name(name);
+	if (chosen_kind() != kind || strcmp(name, registry_name) != 0)
 		return false;
-	if (remote)
-		cosid_remote_use(cosid_registry);
+	if (kind->use != NULL)
+		kind->use();
 	return true;
 }
 
@@ -84,10 +70,10 @@ cosid_registry_same(void)
 bool
 cosid_registry_change(void)
 {
-	if (!remote || !cosid_registry_is_remote())
+	if (chosen_kind() != kind || kind->use == NULL)
 		return false;
-	name_registry(registry_name);
-	cosid_remote_use(cosid_registry);
+	kind->name(registry_name);
+	kind->use();
 	return true;
 }
 
@@ -102,7 +88,7 @@ cosid_registry_name(void)
 bool
 cosid_registry_serves_standby(void)
 {
-	return remote;
+	return kind->elsewhere;
 }
 
 /*
@@ -125,9 +111,28 @@ cosid_registry_check_version(const char *version)
 				 errhint("If the library is newer, run ALTER EXTENSION cosid UPDATE in the registry's database; if it is older, install the newer one in this server.")));
 }
 
+/* Why a registry that has answered gave no machine id. */
+static void
+describe_refusal(const CosidLease *lease, const CosidClaimed *claimed,
+				 CosidRegistryError *error)
+{
+	if (claimed->status == COSID_CLAIM_HELD)
+		snprintf(error->message, COSID_MAX_ERROR,
+				 "machine id %d is held by instance \"%s\"",
+				 cosid_fixed_machine_id, claimed->holder);
+	else if (cosid_lease_fits(lease, cosid_fixed_machine_id))
+		snprintf(error->message, COSID_MAX_ERROR,
+				 "all machine ids of " INT64_FORMAT " are taken",
+				 INT64CONST(1) << lease->machine_bit);
+	else
+		snprintf(error->message, COSID_MAX_ERROR,
+				 "machine id %d does not fit into %d machine bits",
+				 cosid_fixed_machine_id, lease->machine_bit);
+}
+
 /*
- * Claim a machine id for a lease, with a watermark `lead` ms ahead.
- * COSID_REGISTRY_OK: `claimed` has the registry's answer.
+ * Claim a machine id for a lease, with a watermark `lead` ms ahead.  `claimed` has
+ * the registry's answer with COSID_REGISTRY_OK, and COSID_REGISTRY_REFUSED.
  */
 CosidRegistryStatus
 cosid_registry_claim(CosidLease *lease, bool create, int64 lead,
@@ -143,29 +148,65 @@ cosid_registry_claim(CosidLease *lease, bool create, int64 lead,
 		.stable = cosid_stable,
 		.fixed_machine_id = cosid_fixed_machine_id,
 		.avoid_machine_id = avoid,
-		.local = !remote,
+		.local = !kind->elsewhere,
 		.server_now = cosid_clock_now_ms(),
 		.lead = lead,
 		.safe_guard = cosid_safe_guard_duration,
 		.least_floor = least_floor,
 	};
+	CosidRegistryCall call = {
+		.step = COSID_STEP_CLAIM,
+		.timeout_ms = COSID_CALL_TIMEOUT_MS,
+		.error = error,
+		.create = create,
+		.claim = &claim,
+		.claimed = claimed,
+	};
+	CosidRegistryStatus result;
 
 	cosid_own_identity(identity);
-	return remote ? cosid_remote_claim(&claim, claimed, error) :
-		cosid_local_claim(&claim, create, claimed, error);
+	result = kind->run(&call);
+	if (result != COSID_REGISTRY_OK || claimed->status == COSID_CLAIMED)
+		return result;
+	describe_refusal(lease, claimed, error);
+	return COSID_REGISTRY_REFUSED;
+}
+
+/* What the registry is to find of a lease that is held. */
+static CosidHolding
+holding_of(const CosidLease *lease, const CosidLeaseStatus *status)
+{
+	CosidHolding holding = {
+		.namespace = lease->namespace,
+		.machine_id = status->machine_id,
+		.instance_id = status->instance_id,
+		.token = status->token,
+		.confirmed = status->watermark,
+	};
+
+	return holding;
 }
 
 /* Extend a lease to `lead` ms ahead; COSID_REGISTRY_OK: to `watermark`. */
 CosidRegistryStatus
-cosid_registry_guard(const CosidHolding *holding, int64 lead, int64 *watermark,
-					 CosidRegistryError *error)
+cosid_registry_guard(const CosidLease *lease, const CosidLeaseStatus *status,
+					 int64 lead, int64 *watermark, CosidRegistryError *error)
 {
 	char		identity[COSID_IDENTITY_SIZE];
+	CosidRegistryCall call = {
+		.step = COSID_STEP_GUARD,
+		.timeout_ms = COSID_CALL_TIMEOUT_MS,
+		.error = error,
+		.holding = holding_of(lease, status),
+		.identity = identity,
+		.lead = lead,
+	};
+	CosidRegistryStatus result;
 
 	cosid_own_identity(identity);
-	return remote ?
-		cosid_remote_guard(holding, identity, lead, watermark, error) :
-		cosid_local_guard(holding, identity, lead, watermark, error);
+	result = kind->run(&call);
+	*watermark = call.watermark;
+	return result;
 }
 
 /*
@@ -173,10 +214,17 @@ cosid_registry_guard(const CosidHolding *holding, int64 lead, int64 *watermark,
  * is enough: where it is lost, the row merely keeps a higher watermark.
  */
 CosidRegistryStatus
-cosid_registry_revert(const CosidHolding *holding, int64 watermark,
-					  int timeout_ms, CosidRegistryError *error)
+cosid_registry_revert(const CosidLease *lease, const CosidLeaseStatus *status,
+					  int64 watermark, int timeout_ms,
+					  CosidRegistryError *error)
 {
-	return remote ?
-		cosid_remote_revert(holding, watermark, timeout_ms, error) :
-		cosid_local_revert(holding, watermark, timeout_ms, error);
+	CosidRegistryCall call = {
+		.step = COSID_STEP_REVERT,
+		.timeout_ms = timeout_ms,
+		.error = error,
+		.holding = holding_of(lease, status),
+		.watermark = watermark,
+	};
+
+	return kind->run(&call);
 }

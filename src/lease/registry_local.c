@@ -32,31 +32,8 @@
 #include "utils/timeout.h"
 
 #include "settings.h"
-#include "lease/registry_ways.h"
+#include "lease/registry.h"
 #include "mint/clock.h"
-
-typedef struct RegistryCall RegistryCall;
-
-/* What a call does inside of its transaction. */
-typedef CosidRegistryStatus (*RegistryWork) (RegistryCall *call,
-											 const CosidExtension *extension);
-
-struct RegistryCall
-{
-	RegistryWork work;
-	bool		create;			/* create the extension if it is absent */
-	bool		closing;		/* gives a lease back: commit here only, and let
-								 * no shutdown cut it short */
-	int			timeout_ms;
-
-	/* arguments and results of the three calls */
-	const CosidClaim *claim;
-	CosidClaimed *claimed;
-	const CosidHolding *holding;
-	const char *identity;
-	int64		lead;
-	int64		watermark;
-};
 
 volatile sig_atomic_t cosid_registry_cancellable = false;
 
@@ -83,9 +60,15 @@ warn_of_owner(void)
 	CommitTransactionCommand();
 }
 
-/* For the worker, once: connect to the registry's database. */
-void
-cosid_local_connect(void)
+/* It is called by the name of its database. */
+static void
+local_name(char *name)
+{
+	strlcpy(name, cosid_database, COSID_MAX_REGISTRY_NAME);
+}
+
+static void
+local_connect(void)
 {
 	static const char *const overrides[][2] = {
 		{"role", "none"},
@@ -132,8 +115,31 @@ create_extension(void)
 	CommandCounterIncrement();
 }
 
+/* What the call is about. */
 static CosidRegistryStatus
-run_transaction(RegistryCall *call)
+take_step(CosidRegistryCall *call, const CosidExtension *extension)
+{
+	bool		held = true;
+
+	switch (call->step)
+	{
+		case COSID_STEP_CLAIM:
+			cosid_machine_claim(extension, call->claim, call->claimed);
+			break;
+		case COSID_STEP_GUARD:
+			held = cosid_machine_guard(extension, &call->holding, call->identity,
+									   cosid_clock_now_ms(), call->lead,
+									   &call->watermark);
+			break;
+		case COSID_STEP_REVERT:
+			held = cosid_machine_revert(extension, &call->holding, call->watermark);
+			break;
+	}
+	return held ? COSID_REGISTRY_OK : COSID_REGISTRY_LOST;
+}
+
+static CosidRegistryStatus
+run_transaction(CosidRegistryCall *call)
 {
 	CosidRegistryStatus status;
 	CosidExtension extension;
@@ -152,7 +158,7 @@ run_transaction(RegistryCall *call)
 	 * Never less than a flush, for this transaction: the watermark must outlive
 	 * a crash.
 	 */
-	if (call->closing || synchronous_commit < SYNCHRONOUS_COMMIT_LOCAL_FLUSH)
+	if (call->step == COSID_STEP_REVERT || synchronous_commit < SYNCHRONOUS_COMMIT_LOCAL_FLUSH)
 		(void) set_config_option("synchronous_commit", "local", PGC_USERSET,
 								 PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 
@@ -164,7 +170,7 @@ run_transaction(RegistryCall *call)
 	if (cosid_extension_find(&extension))
 	{
 		cosid_registry_check_version(extension.version);
-		status = call->work(call, &extension);
+		status = take_step(call, &extension);
 	}
 	else
 		status = COSID_REGISTRY_ABSENT;
@@ -189,13 +195,13 @@ run_transaction(RegistryCall *call)
 
 /* Run a call in a transaction of its own; see registry.h for what it promises. */
 static CosidRegistryStatus
-run_call(RegistryCall *call, CosidRegistryError *error)
+local_run(CosidRegistryCall *call)
 {
 	MemoryContext context = CurrentMemoryContext;
 	CosidRegistryStatus status;
 
-	error->message[0] = '\0';
-	cosid_registry_cancellable = !call->closing;
+	call->error->message[0] = '\0';
+	cosid_registry_cancellable = call->step != COSID_STEP_REVERT;
 	if (cosid_registry_cancellable && ShutdownRequestPending)
 		/* SIGTERM was before that. */
 		QueryCancelPending = InterruptPending = true;
@@ -213,7 +219,7 @@ run_call(RegistryCall *call, CosidRegistryError *error)
 		disable_timeout(STATEMENT_TIMEOUT, false);
 		AbortCurrentTransaction();
 		MemoryContextSwitchTo(context);
-		strlcpy(error->message, edata->message, sizeof(error->message));
+		strlcpy(call->error->message, edata->message, COSID_MAX_ERROR);
 		FreeErrorData(edata);
 		status = COSID_REGISTRY_FAILED;
 	}
@@ -235,72 +241,10 @@ run_call(RegistryCall *call, CosidRegistryError *error)
 	return status;
 }
 
-static CosidRegistryStatus
-work_claim(RegistryCall *call, const CosidExtension *extension)
-{
-	cosid_machine_claim(extension, call->claim, call->claimed);
-	return COSID_REGISTRY_OK;
-}
-
-CosidRegistryStatus
-cosid_local_claim(CosidClaim *claim, bool create, CosidClaimed *claimed,
-				  CosidRegistryError *error)
-{
-	RegistryCall call = {
-		.work = work_claim,
-		.create = create,
-		.timeout_ms = COSID_CALL_TIMEOUT_MS,
-		.claim = claim,
-		.claimed = claimed,
-	};
-
-	return run_call(&call, error);
-}
-
-static CosidRegistryStatus
-work_guard(RegistryCall *call, const CosidExtension *extension)
-{
-	return cosid_machine_guard(extension, call->holding, call->identity,
-							   cosid_clock_now_ms(), call->lead,
-							   &call->watermark) ?
-		COSID_REGISTRY_OK : COSID_REGISTRY_LOST;
-}
-
-CosidRegistryStatus
-cosid_local_guard(const CosidHolding *holding, const char *identity, int64 lead,
-				  int64 *watermark, CosidRegistryError *error)
-{
-	RegistryCall call = {
-		.work = work_guard,
-		.timeout_ms = COSID_CALL_TIMEOUT_MS,
-		.holding = holding,
-		.identity = identity,
-		.lead = lead,
-	};
-	CosidRegistryStatus status = run_call(&call, error);
-
-	*watermark = call.watermark;
-	return status;
-}
-
-static CosidRegistryStatus
-work_revert(RegistryCall *call, const CosidExtension *extension)
-{
-	return cosid_machine_revert(extension, call->holding, call->watermark) ?
-		COSID_REGISTRY_OK : COSID_REGISTRY_LOST;
-}
-
-CosidRegistryStatus
-cosid_local_revert(const CosidHolding *holding, int64 watermark, int timeout_ms,
-				   CosidRegistryError *error)
-{
-	RegistryCall call = {
-		.work = work_revert,
-		.closing = true,
-		.timeout_ms = timeout_ms,
-		.holding = holding,
-		.watermark = watermark,
-	};
-
-	return run_call(&call, error);
-}
+const CosidRegistryKind cosid_registry_local = {
+	.elsewhere = false,
+	.name = local_name,
+	.connect = local_connect,
+	.use = NULL,
+	.run = local_run,
+};

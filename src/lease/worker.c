@@ -223,21 +223,6 @@ lose(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status,
 					status->machine_id, lease->namespace, why)));
 }
 
-/* What the registry is to find of a lease that is held. */
-static CosidHolding
-holding_of(const CosidLease *lease, const CosidLeaseStatus *status)
-{
-	CosidHolding holding = {
-		.namespace = lease->namespace,
-		.machine_id = status->machine_id,
-		.instance_id = status->instance_id,
-		.token = status->token,
-		.confirmed = status->watermark,
-	};
-
-	return holding;
-}
-
 /*
  * Give a machine id back: its watermark falls to what was really given out, so
  * that its next claim need not wait for the lead to pass.  The cursors are read
@@ -251,12 +236,11 @@ holding_of(const CosidLease *lease, const CosidLeaseStatus *status)
 static bool
 give_back(CosidLease *lease, CosidLeaseStatus *status, int timeout_ms)
 {
-	CosidHolding holding = holding_of(lease, status);
 	CosidRegistryError error;
 	CosidRegistryStatus result;
 
 	close_grant(lease, status);
-	result = cosid_registry_revert(&holding,
+	result = cosid_registry_revert(lease, status,
 								   Max(status->floor, cosid_slot_largest_ms(lease)) + 1,
 								   timeout_ms, &error);
 	if (result == COSID_REGISTRY_FAILED)
@@ -326,7 +310,6 @@ claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 	CosidClaimed claimed;
 	CosidRegistryStatus result;
 	int64		began = cosid_clock_monotonic_ms();
-	char		message[COSID_MAX_ERROR];
 
 	if (!cosid_lease_begin_claim(lease, status))
 		return;
@@ -341,46 +324,23 @@ claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 	result = cosid_registry_claim(lease, control->wanted, current_lead(),
 								  Max(cosid_slot_largest_ms(lease), cosid_clock_now_ms()),
 								  control->avoid, &claimed, &error);
-	switch (result)
+	if (result == COSID_REGISTRY_ABSENT)
 	{
-		case COSID_REGISTRY_OK:
-			note_call(began);
-			break;
-		case COSID_REGISTRY_ABSENT:
-			/* Nobody needs it yet: made when a backend does. */
-			control->eager = false;
-			return;
-		default:
-			status->full = false;
-			cosid_lease_write(lease, status);
-			note_failure(lease, control, error.message);
-			return;
+		/* Nobody needs it yet: made when a backend does. */
+		control->eager = false;
+		return;
 	}
-
-	status->full = claimed.status == COSID_CLAIM_FULL;
-	switch (claimed.status)
+	if (result == COSID_REGISTRY_OK || result == COSID_REGISTRY_REFUSED)
+		note_call(began);
+	if (result == COSID_REGISTRY_OK)
 	{
-		case COSID_CLAIMED:
-			open_grant(lease, control, status, &claimed);
-			return;
-		case COSID_CLAIM_HELD:
-			snprintf(message, sizeof(message),
-					 "machine id %d is held by instance \"%s\"",
-					 cosid_fixed_machine_id, claimed.holder);
-			break;
-		case COSID_CLAIM_FULL:
-			if (cosid_lease_fits(lease, cosid_fixed_machine_id))
-				snprintf(message, sizeof(message),
-						 "all machine ids of " INT64_FORMAT " are taken",
-						 INT64CONST(1) << lease->machine_bit);
-			else
-				snprintf(message, sizeof(message),
-						 "machine id %d does not fit into %d machine bits",
-						 cosid_fixed_machine_id, lease->machine_bit);
-			break;
+		open_grant(lease, control, status, &claimed);
+		return;
 	}
+	status->full = result == COSID_REGISTRY_REFUSED &&
+		claimed.status == COSID_CLAIM_FULL;
 	cosid_lease_write(lease, status);
-	note_failure(lease, control, message);
+	note_failure(lease, control, error.message);
 }
 
 /*
@@ -390,14 +350,13 @@ claim(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 static void
 extend(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 {
-	CosidHolding holding = holding_of(lease, status);
 	CosidRegistryError error;
 	CosidRegistryStatus result;
 	int64		began = cosid_clock_monotonic_ms();
 	int64		minted_ms = cosid_slot_largest_ms(lease);
 	int64		watermark;
 
-	result = cosid_registry_guard(&holding, current_lead(), &watermark, &error);
+	result = cosid_registry_guard(lease, status, current_lead(), &watermark, &error);
 	switch (result)
 	{
 		case COSID_REGISTRY_OK:
@@ -419,6 +378,7 @@ extend(CosidLease *lease, LeaseControl *control, CosidLeaseStatus *status)
 		case COSID_REGISTRY_ABSENT:
 			lose(lease, control, status, "the registry has no extension cosid any more");
 			break;
+		case COSID_REGISTRY_REFUSED:
 		case COSID_REGISTRY_FAILED:
 			note_failure(lease, control, error.message);
 			break;
