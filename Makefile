@@ -41,6 +41,7 @@ OBJS = \
 	src/lease/registry.o \
 	src/lease/registry_local.o \
 	src/lease/registry_remote.o \
+	src/lease/tend.o \
 	src/lease/worker.o \
 	src/mint/clock.o \
 	src/mint/generator.o \
