@@ -36,6 +36,7 @@ OBJS = \
 	src/id/snowflake.o \
 	src/lease/connection.o \
 	src/lease/failover.o \
+	src/lease/holding.o \
 	src/lease/identity.o \
 	src/lease/machine.o \
 	src/lease/registry.o \
@@ -53,6 +54,7 @@ OBJS = \
 	src/sql/attach.o \
 	src/sql/functions.o \
 	src/sql/reading.o \
+	src/sql/registry.o \
 	src/sql/server.o \
 	src/sql/support.o
 PGFILEDESC = "cosid - distributed snowflake IDs"

@@ -368,3 +368,19 @@ cosid_query_latest(Oid table, const char *sql, int nargs, const Oid *types,
 	PopActiveSnapshot();
 	return rows;
 }
+
+/*
+ * A column of the first row that such a statement has given, which must not be
+ * NULL; the table is named for the error if it is.
+ */
+Datum
+cosid_first_row(const char *table, int column)
+{
+	bool		isnull;
+	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc,
+									  column, &isnull);
+
+	if (isnull)
+		elog(ERROR, "unexpected null in %s", table);
+	return value;
+}

@@ -32,6 +32,7 @@ extern Oid	cosid_function_find(const CosidExtension *extension, const char *name
 								int texts);
 extern void cosid_check_result(TupleDesc desc, int columns);
 extern TupleDesc cosid_result_type(FunctionCallInfo fcinfo, int columns);
+extern void cosid_check_trigger(FunctionCallInfo fcinfo);
 extern char *cosid_extension_schema(const CosidExtension *extension);
 extern Oid	cosid_table_owner(Oid table);
 extern char *cosid_table_name(Oid table);
@@ -43,5 +44,6 @@ extern uint64 cosid_execute(Oid table, const char *sql, int nargs,
 							const Oid *types, Datum *values, const char *nulls);
 extern uint64 cosid_query_latest(Oid table, const char *sql, int nargs,
 								 const Oid *types, Datum *values);
+extern Datum cosid_first_row(const char *table, int column);
 
 #endif							/* COSID_CATALOG_H */

@@ -11,7 +11,7 @@
  * when it first saw that this had changed, and that lead; and after a change no
  * claim gets a floor below that moment plus that lead.  Holders whose rows went
  * back to less than they know to be committed are told so by their next
- * extension, and claim anew (machine.c).
+ * extension, and claim anew (holding.c).
  *
  * That is what clocks are for here, and here alone: it holds while those of
  * servers and registries agree within the lead.  For a server whose clock is
@@ -67,13 +67,7 @@ lead_by_registry(int64 registry_now, int64 server_now, int64 lead)
 static int64
 column(int number)
 {
-	bool		isnull;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc,
-									  number, &isnull);
-
-	if (isnull)
-		elog(ERROR, "unexpected null in cosid_registry");
-	return DatumGetInt64(value);
+	return DatumGetInt64(cosid_first_row("cosid_registry", number));
 }
 
 /*

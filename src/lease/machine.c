@@ -1,25 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * machine.c
- *		The registry's side of a lease: claim, guard and revert a machine id.
+ *		The registry's side of a lease: choosing and claiming a machine id.
  *
- * The registry hands out disjoint intervals of time for each machine id, and
- * that is all that keeps IDs unique; clocks and time-outs decide who may take
- * which row, never whether it is safe:
- *
- * - A claim starts above the watermark that stands in the row, read from the
- *   locked version, and raises the watermark in the same transaction.
- * - The token tells this claim from every other.  A holder that was paused and
- *   superseded matches no row any more.
- * - A holder also names the last watermark that it has seen committed.  A row
- *   that shows less was rolled back (a failover that lost commits): no match.
- * - Guard only raises the watermark.  Revert alone may lower it, to what the
- *   holder's cursors reached.
- * - A watermark is on disk before anyone hears of it, whatever the caller's
- *   synchronous_commit is (ForceSyncCommit): it must outlive a crash.
- *
- * The rules of who may take which row are in the fragments of SQL below, once,
- * for choosing and for the second look at the locked row.
+ * The worker calls it, in its own database or through sql/registry.c; machine.h
+ * says what makes that safe, whoever takes which row.  The rules of who may are
+ * in the fragments of SQL below, once, for choosing and for the second look at
+ * the locked row.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -29,14 +16,10 @@
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
-#include "funcapi.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/rel.h"
 
 #include "settings.h"
 #include "id/snowflake.h"
@@ -64,16 +47,7 @@
 #define P_SAFE_GUARD		"$10"
 #define P_MACHINE_ID		"$11"
 
-/*
- * No ID of the row's machine id is later than this.  Ours is the watermark.
- * CosId's Java services keep a heartbeat there that trails their IDs; they do
- * not know the column fence, which is how such a row is told.
- */
-#define ROW_FLOOR_BY(safe_guard) \
-	"(CASE WHEN m.fence <> m.distribute_time AND m.instance_id <> ''" \
-	" THEN m.last_timestamp + " safe_guard " ELSE m.last_timestamp END)"
-
-#define ROW_FLOOR ROW_FLOOR_BY(P_SAFE_GUARD)
+#define ROW_FLOOR COSID_ROW_FLOOR(P_SAFE_GUARD)
 
 /*
  * A server is known by its identity, whatever its settings say; a stable one by
@@ -88,10 +62,7 @@
 	" AND (m.stable AND m.fence = m.distribute_time OR " ROW_MINE ")" \
 	" ELSE " ROW_MINE " END)"
 
-#define ROW_EXPIRED_BY(now, safe_guard) \
-	"(m.last_timestamp <= " now " - " safe_guard ")"
-
-#define ROW_EXPIRED ROW_EXPIRED_BY(P_REGISTRY_NOW, P_SAFE_GUARD)
+#define ROW_EXPIRED COSID_ROW_EXPIRED(P_REGISTRY_NOW, P_SAFE_GUARD)
 
 #define ROW_TAKEABLE \
 	"(" ROW_OWN " OR m.instance_id = '' OR (" ROW_EXPIRED " AND NOT m.stable))"
@@ -137,17 +108,10 @@ static const Oid claim_types[CLAIM_PARAMETERS] = {
 	INT8OID, INT8OID, INT8OID, INT4OID
 };
 
-/* A column of the first row, which must not be NULL. */
 static Datum
 result(int column)
 {
-	bool		isnull;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc,
-									  column, &isnull);
-
-	if (isnull)
-		elog(ERROR, "unexpected null in cosid_machine");
-	return value;
+	return cosid_first_row("cosid_machine", column);
 }
 
 static uint64
@@ -461,284 +425,4 @@ cosid_machine_claim(const CosidExtension *extension, const CosidClaim *claim,
 	if (claim->local)
 		claimed->others = count_others(&state);
 	SPI_finish();
-}
-
-/* The first parameters of guard and revert, and the row that they match. */
-#define HELD_ROW \
-	"namespace = $1 AND machine_id = $2 AND instance_id = $3" \
-	" AND distribute_time = $4 AND last_timestamp >= $5"
-
-static void
-holding_values(const CosidHolding *holding, Datum *values)
-{
-	values[0] = CStringGetTextDatum(holding->namespace);
-	values[1] = Int32GetDatum(holding->machine_id);
-	values[2] = CStringGetTextDatum(holding->instance_id);
-	values[3] = Int64GetDatum(holding->token);
-	values[4] = Int64GetDatum(holding->confirmed);
-}
-
-/*
- * Extend a lease: raise its watermark to the lead before the server's clock,
- * and no less than the registry's.  False: the lease is lost, or may have been
- * before a failover.
- */
-bool
-cosid_machine_guard(const CosidExtension *extension, const CosidHolding *holding,
-					const char *identity, int64 server_now, int64 lead,
-					int64 *watermark)
-{
-	static const Oid types[8] = {
-		TEXTOID, INT4OID, TEXTOID, INT8OID, INT8OID, INT8OID, TEXTOID, INT8OID
-	};
-	Datum		values[8];
-	Oid			table = cosid_table_oid(extension, "cosid_machine");
-	int64		registry_now = cosid_clock_now_ms();
-	CosidFailover failover;
-	bool		held;
-
-	ForceSyncCommit();
-	SPI_connect();
-	cosid_failover_note(extension, registry_now, server_now, lead, false, &failover);
-	holding_values(holding, values);
-	values[5] = Int64GetDatum(Max(server_now + lead, registry_now));
-	values[6] = CStringGetTextDatum(identity);
-	values[7] = Int64GetDatum(cosid_failover_silence(&failover));
-	held = cosid_execute(table,
-						 psprintf("UPDATE %s SET last_timestamp = greatest(last_timestamp, $6), owner = $7"
-								  " WHERE " HELD_ROW " AND last_timestamp > $8"
-								  " RETURNING last_timestamp",
-								  cosid_table_name(table)),
-						 8, types, values, NULL) == 1;
-	if (held)
-		*watermark = DatumGetInt64(result(1));
-	SPI_finish();
-	return held;
-}
-
-/*
- * Give a lease back and leave the watermark that its holder reached.  A stable
- * row stays its instance's.  False: the lease was lost, nothing has changed.
- */
-bool
-cosid_machine_revert(const CosidExtension *extension,
-					 const CosidHolding *holding, int64 watermark)
-{
-	static const Oid types[7] = {
-		TEXTOID, INT4OID, TEXTOID, INT8OID, INT8OID, INT8OID, INT8OID
-	};
-	Datum		values[7];
-	Oid			table = cosid_table_oid(extension, "cosid_machine");
-	bool		held;
-
-	SPI_connect();
-	holding_values(holding, values);
-	values[5] = Int64GetDatum(watermark);
-	values[6] = Int64GetDatum(cosid_clock_now_ms());
-	held = cosid_execute(table,
-						 psprintf("UPDATE %s SET last_timestamp = $6, revert_time = $7,"
-								  " instance_id = CASE WHEN stable THEN instance_id ELSE '' END"
-								  " WHERE " HELD_ROW, cosid_table_name(table)),
-						 7, types, values, NULL) == 1;
-	SPI_finish();
-	return held;
-}
-
-/*
- * Give back the machine id of a server that is gone for good: if that was a stable
- * one, nobody else would be given it.  What it may have given out stays covered:
- * the watermark stands, a heartbeat of CosId's Java services becomes what a claim
- * would take it for.  Should the server come back after all, the row matches
- * neither its instance id nor its token.  If it comes back at this very moment, one
- * of the two waits for the other's lock on the row and then looks at it anew.
- *
- * Errors: 42704 for a machine id that has no row, 55006 while its lease is live.
- */
-static void
-forget(const CosidExtension *extension, const char *namespace, int machine_id)
-{
-	static const Oid types[4] = {TEXTOID, INT4OID, INT8OID, INT8OID};
-	Datum		values[4];
-	Oid			table = cosid_table_oid(extension, "cosid_machine");
-	char	   *name = cosid_table_name(table);
-
-	values[0] = CStringGetTextDatum(namespace);
-	values[1] = Int32GetDatum(machine_id);
-	values[2] = Int64GetDatum(cosid_clock_now_ms());
-	values[3] = Int64GetDatum(cosid_safe_guard_duration);
-	SPI_connect();
-	if (cosid_execute(table,
-					  psprintf("UPDATE %s m SET instance_id = '', owner = '', stable = false,"
-							   " last_timestamp = " ROW_FLOOR_BY("$4") ","
-							   " distribute_time = m.distribute_time + 1, fence = m.distribute_time + 1,"
-							   " revert_time = $3"
-							   " WHERE m.namespace = $1 AND m.machine_id = $2"
-							   " AND (m.instance_id = '' OR " ROW_EXPIRED_BY("$3", "$4") ")", name),
-					  4, types, values, NULL) == 0)
-	{
-		if (cosid_execute(table,
-						  psprintf("SELECT last_timestamp FROM %s WHERE namespace = $1 AND machine_id = $2",
-								   name),
-						  2, types, values, NULL) == 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_OBJECT),
-					 errmsg("machine id %d of namespace \"%s\" has never been claimed",
-							machine_id, namespace)));
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("machine id %d of namespace \"%s\" is in use", machine_id, namespace),
-				 errdetail("Its holder has been heard of within \"cosid.safe_guard_duration\".")));
-	}
-	SPI_finish();
-}
-
-/*
- * The same as SQL functions: what the worker of another server calls here; and
- * cosid_machine_forget.
- */
-
-PG_FUNCTION_INFO_V1(cosid_machine_claim_sql);
-PG_FUNCTION_INFO_V1(cosid_machine_guard_sql);
-PG_FUNCTION_INFO_V1(cosid_machine_revert_sql);
-PG_FUNCTION_INFO_V1(cosid_machine_forget);
-PG_FUNCTION_INFO_V1(cosid_machine_keep);
-
-static void
-find_extension(CosidExtension *extension)
-{
-	/* The second look at a locked row must see its latest version. */
-	if (IsolationUsesXactSnapshot())
-		ereport(ERROR,
-				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-				 errmsg("the registry can only be written in isolation level READ COMMITTED")));
-	if (!cosid_extension_find(extension))
-		elog(ERROR, "extension cosid does not exist");
-}
-
-static char *
-text_argument(FunctionCallInfo fcinfo, int argument)
-{
-	return text_to_cstring(PG_GETARG_TEXT_PP(argument));
-}
-
-Datum
-cosid_machine_claim_sql(PG_FUNCTION_ARGS)
-{
-	static const char *const status_names[] = {"claimed", "held", "full"};
-	CosidExtension extension;
-	CosidClaim	claim;
-	CosidClaimed claimed;
-	TupleDesc	desc = cosid_result_type(fcinfo, 6);
-	Datum		values[6];
-	bool		nulls[6] = {false};
-
-	claim.namespace = text_argument(fcinfo, 0);
-	claim.machine_bit = PG_GETARG_INT32(1);
-	claim.identity = text_argument(fcinfo, 2);
-	claim.instance_id = text_argument(fcinfo, 3);
-	claim.stable = PG_GETARG_BOOL(4);
-	claim.fixed_machine_id = PG_GETARG_INT32(5);
-	claim.avoid_machine_id = PG_GETARG_INT32(6);
-	claim.local = PG_GETARG_BOOL(7);
-	claim.server_now = PG_GETARG_INT64(8);
-	claim.lead = PG_GETARG_INT64(9);
-	claim.safe_guard = PG_GETARG_INT64(10);
-	claim.least_floor = PG_GETARG_INT64(11);
-	if (!cosid_namespace_valid(claim.namespace, COSID_MAX_NAMESPACE))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid namespace: \"%s\"", claim.namespace)));
-	if (claim.machine_bit < 1 || claim.machine_bit > COSID_MAX_MACHINE_BITS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("machine bits must be between 1 and %d", COSID_MAX_MACHINE_BITS)));
-	if (claim.identity[0] == '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("an identity must not be empty")));
-	if (claim.instance_id[0] == '\0' || strlen(claim.instance_id) > COSID_MAX_INSTANCE_ID)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("an instance id must have 1 to %d bytes", COSID_MAX_INSTANCE_ID)));
-
-	find_extension(&extension);
-	cosid_machine_claim(&extension, &claim, &claimed);
-
-	values[0] = CStringGetTextDatum(status_names[claimed.status]);
-	values[1] = Int32GetDatum(claimed.machine_id);
-	values[2] = Int64GetDatum(claimed.token);
-	values[3] = Int64GetDatum(claimed.floor);
-	values[4] = Int64GetDatum(claimed.watermark);
-	values[5] = CStringGetTextDatum(claimed.holder);
-	if (claimed.status != COSID_CLAIMED)
-		nulls[1] = nulls[2] = nulls[3] = nulls[4] = true;
-	if (claimed.status != COSID_CLAIM_HELD)
-		nulls[5] = true;
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
-}
-
-static void
-holding_arguments(FunctionCallInfo fcinfo, CosidHolding *holding)
-{
-	holding->namespace = text_argument(fcinfo, 0);
-	holding->machine_id = PG_GETARG_INT32(1);
-	holding->instance_id = text_argument(fcinfo, 2);
-	holding->token = PG_GETARG_INT64(3);
-	holding->confirmed = PG_GETARG_INT64(4);
-}
-
-Datum
-cosid_machine_guard_sql(PG_FUNCTION_ARGS)
-{
-	CosidExtension extension;
-	CosidHolding holding;
-	int64		watermark;
-
-	holding_arguments(fcinfo, &holding);
-	find_extension(&extension);
-	if (!cosid_machine_guard(&extension, &holding, text_argument(fcinfo, 5),
-							 PG_GETARG_INT64(6), PG_GETARG_INT64(7), &watermark))
-		PG_RETURN_NULL();
-	PG_RETURN_INT64(watermark);
-}
-
-Datum
-cosid_machine_revert_sql(PG_FUNCTION_ARGS)
-{
-	CosidExtension extension;
-	CosidHolding holding;
-
-	holding_arguments(fcinfo, &holding);
-	find_extension(&extension);
-	PG_RETURN_BOOL(cosid_machine_revert(&extension, &holding, PG_GETARG_INT64(5)));
-}
-
-/* cosid_machine_forget(namespace text, machine_id integer) -> void */
-Datum
-cosid_machine_forget(PG_FUNCTION_ARGS)
-{
-	CosidExtension extension;
-
-	find_extension(&extension);
-	forget(&extension, text_argument(fcinfo, 0), PG_GETARG_INT32(1));
-	PG_RETURN_VOID();
-}
-
-/*
- * Trigger on cosid_machine and cosid_registry: a machine id's history is its
- * watermark, and the registry's the moment of its last failover.
- */
-Datum
-cosid_machine_keep(PG_FUNCTION_ARGS)
-{
-	if (!CALLED_AS_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function was not called by trigger manager")));
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("rows of %s cannot be deleted",
-					RelationGetRelationName(((TriggerData *) fcinfo->context)->tg_relation)),
-			 errdetail("They are what keeps IDs from being given out twice.")));
-	PG_RETURN_NULL();
 }

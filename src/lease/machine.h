@@ -3,6 +3,21 @@
  * machine.h
  *		The registry's side of a lease: claim, guard and revert a machine id.
  *
+ * The registry hands out disjoint intervals of time for each machine id, and
+ * that is all that keeps IDs unique; clocks and time-outs decide who may take
+ * which row, never whether it is safe:
+ *
+ * - A claim starts above the watermark that stands in the row, read from the
+ *   locked version, and raises the watermark in the same transaction.
+ * - The token tells this claim from every other.  A holder that was paused and
+ *   superseded matches no row any more.
+ * - A holder also names the last watermark that it has seen committed.  A row
+ *   that shows less was rolled back (a failover that lost commits): no match.
+ * - Guard only raises the watermark.  Revert alone may lower it, to what the
+ *   holder's cursors reached.
+ * - A watermark is on disk before anyone hears of it, whatever the caller's
+ *   synchronous_commit is (ForceSyncCommit): it must outlive a crash.
+ *
  * These run in the database that holds cosid_machine, in the caller's
  * transaction: nothing counts before that has committed.  All times are Unix
  * ms; "the registry's clock" is the clock of the server that this runs on.
@@ -64,6 +79,20 @@ typedef struct CosidHolding
 	int64		confirmed;		/* last watermark that was committed */
 } CosidHolding;
 
+/* Of a row m of cosid_machine, in SQL; the arguments are SQL, too. */
+
+/*
+ * No ID of the row's machine id is later than this.  Ours is the watermark.
+ * CosId's Java services keep a heartbeat there that trails their IDs; they do
+ * not know the column fence, which is how such a row is told.
+ */
+#define COSID_ROW_FLOOR(safe_guard) \
+	"(CASE WHEN m.fence <> m.distribute_time AND m.instance_id <> ''" \
+	" THEN m.last_timestamp + " safe_guard " ELSE m.last_timestamp END)"
+
+#define COSID_ROW_EXPIRED(now, safe_guard) \
+	"(m.last_timestamp <= " now " - " safe_guard ")"
+
 extern void cosid_machine_claim(const CosidExtension *extension,
 								const CosidClaim *claim, CosidClaimed *claimed);
 extern bool cosid_machine_guard(const CosidExtension *extension,
@@ -72,5 +101,7 @@ extern bool cosid_machine_guard(const CosidExtension *extension,
 								int64 lead, int64 *watermark);
 extern bool cosid_machine_revert(const CosidExtension *extension,
 								 const CosidHolding *holding, int64 watermark);
+extern void cosid_machine_forget_row(const CosidExtension *extension,
+									 const char *namespace, int machine_id);
 
 #endif							/* COSID_MACHINE_H */

@@ -39,7 +39,7 @@
 #include "mint/segment.h"
 #include "mint/wait_event.h"
 
-/* Pauses between starts of a worker that can't reach its database double up to this. */
+/* Pauses between starts of one that can't reach its database double up to this. */
 #define LAST_RESTART_MS			5000
 
 #define RECOVERY_POLL_MS		1000
