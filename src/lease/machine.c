@@ -197,13 +197,17 @@ set_claimed(ClaimState *state, int machine_id, int64 row_floor, int64 last_token
 							 claim->server_now + claim->lead);
 }
 
-/* The values of the row to write, as set_claimed found them. */
-static void
-row_values(ClaimState *state, Datum *values)
+/* Write the row, as set_claimed found its values.  False: no row was written. */
+static bool
+write_row(ClaimState *state, const char *format)
 {
+	static const Oid types[8] = {
+		TEXTOID, INT4OID, TEXTOID, TEXTOID, BOOLOID, INT8OID, INT8OID, TEXTOID
+	};
 	const CosidClaim *claim = state->claim;
 	const CosidClaimed *claimed = state->claimed;
 	char		name[MAX_ROW_NAME];
+	Datum		values[8];
 
 	snprintf(name, sizeof(name), "%s.%08d", claim->namespace, claimed->machine_id);
 	values[0] = CStringGetTextDatum(claim->namespace);
@@ -214,44 +218,34 @@ row_values(ClaimState *state, Datum *values)
 	values[5] = Int64GetDatum(claimed->watermark);
 	values[6] = Int64GetDatum(claimed->token);
 	values[7] = CStringGetTextDatum(name);
+	return cosid_execute(state->table_oid, psprintf(format, state->table),
+						 8, types, values, NULL) == 1;
 }
-
-static const Oid row_types[8] = {
-	TEXTOID, INT4OID, TEXTOID, TEXTOID, BOOLOID, INT8OID, INT8OID, TEXTOID
-};
 
 /* Take a machine id that has no row.  False: another was faster. */
 static bool
 take_free(ClaimState *state, int machine_id)
 {
-	Datum		values[8];
-
 	/* No ID of it is known to this registry: the later of both clocks will do. */
 	set_claimed(state, machine_id,
 				Max(state->registry_now, state->claim->server_now), 0);
-	row_values(state, values);
-	return cosid_execute(state->table_oid,
-						 psprintf("INSERT INTO %s (namespace, machine_id, instance_id, owner,"
-								  " stable, last_timestamp, distribute_time, fence, revert_time, name)"
-								  " VALUES ($1, $2, $3, $4, $5, $6, $7, $7, 0, $8)"
-								  " ON CONFLICT DO NOTHING", state->table),
-						 8, row_types, values, NULL) == 1;
+	return write_row(state,
+					 "INSERT INTO %s (namespace, machine_id, instance_id, owner,"
+					 " stable, last_timestamp, distribute_time, fence, revert_time, name)"
+					 " VALUES ($1, $2, $3, $4, $5, $6, $7, $7, 0, $8)"
+					 " ON CONFLICT DO NOTHING");
 }
 
 /* Take the row that is locked. */
 static void
 take_row(ClaimState *state, int machine_id, int64 row_floor, int64 last_token)
 {
-	Datum		values[8];
-
 	set_claimed(state, machine_id, row_floor, last_token);
-	row_values(state, values);
-	if (cosid_execute(state->table_oid,
-					  psprintf("UPDATE %s SET instance_id = $3, owner = $4, stable = $5,"
-							   " last_timestamp = $6, distribute_time = $7, fence = $7,"
-							   " revert_time = 0"
-							   " WHERE namespace = $1 AND machine_id = $2", state->table),
-					  8, row_types, values, NULL) != 1)
+	if (!write_row(state,
+				   "UPDATE %s SET instance_id = $3, owner = $4, stable = $5,"
+				   " last_timestamp = $6, distribute_time = $7, fence = $7,"
+				   " revert_time = 0"
+				   " WHERE namespace = $1 AND machine_id = $2"))
 		elog(ERROR, "machine id %d of namespace \"%s\" vanished while it was locked",
 			 machine_id, state->claim->namespace);
 }
