@@ -304,16 +304,12 @@ cosid_status_error_detail(const CosidLeaseStatus *status)
 const char *
 cosid_lease_state_name(CosidLeaseState state)
 {
-	switch (state)
-	{
-		case COSID_LEASE_CLAIMING:
-			return "claiming";
-		case COSID_LEASE_HELD:
-			return "held";
-		case COSID_LEASE_LOST:
-			return "lost";
-		case COSID_LEASE_RELEASED:
-			return "released";
-	}
-	return "unknown";
+	static const char *const names[] = {
+		[COSID_LEASE_CLAIMING] = "claiming",
+		[COSID_LEASE_HELD] = "held",
+		[COSID_LEASE_LOST] = "lost",
+		[COSID_LEASE_RELEASED] = "released",
+	};
+
+	return names[state];
 }
