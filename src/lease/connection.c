@@ -22,6 +22,7 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
@@ -66,7 +67,7 @@ ignore_notice(void *arg pg_attribute_unused(), const PGresult *result pg_attribu
 bool
 cosid_connection_fail(CosidRegistryCall *call, const char *message)
 {
-	char	   *out = call->error->message;
+	char	   *out = call->error;
 	int			length = pg_encoding_mbcliplen(PG_UTF8, message, (int) strlen(message),
 											   COSID_MAX_ERROR - 1);
 	int			used = 0;
@@ -140,25 +141,22 @@ wait_for_socket(CosidRegistryCall *call, int64 deadline, int events)
 static bool
 await(CosidRegistryCall *call)
 {
-	int			unsent;
+	int			unsent = 1;
 
-	while ((unsent = PQflush(connection)) > 0)
+	for (;;)
 	{
-		if (!wait_for_socket(call, call->deadline, WL_SOCKET_READABLE | WL_SOCKET_WRITEABLE))
+		if (unsent > 0)
+			unsent = PQflush(connection);
+		if (unsent < 0)
+			return cosid_connection_fail(call, PQerrorMessage(connection));
+		if (unsent == 0 && !PQisBusy(connection))
+			return true;
+		if (!wait_for_socket(call, call->deadline, unsent > 0 ?
+							 WL_SOCKET_READABLE | WL_SOCKET_WRITEABLE : WL_SOCKET_READABLE))
 			return false;
 		if (!PQconsumeInput(connection))
 			return cosid_connection_fail(call, PQerrorMessage(connection));
 	}
-	if (unsent < 0)
-		return cosid_connection_fail(call, PQerrorMessage(connection));
-	while (PQisBusy(connection))
-	{
-		if (!wait_for_socket(call, call->deadline, WL_SOCKET_READABLE))
-			return false;
-		if (!PQconsumeInput(connection))
-			return cosid_connection_fail(call, PQerrorMessage(connection));
-	}
-	return true;
 }
 
 /*
@@ -230,11 +228,11 @@ count_elements(const char *list)
 	return length;
 }
 
-/* A parameter of the connection string in use; NULL if it doesn't have it. */
+/* A parameter of a connection string taken apart; NULL if it doesn't have it. */
 static const char *
-parameter(const char *keyword)
+parameter(const PQconninfoOption *option, const char *keyword)
 {
-	for (PQconninfoOption *option = parameters; option != NULL && option->keyword != NULL; option++)
+	for (; option != NULL && option->keyword != NULL; option++)
 	{
 		if (strcmp(option->keyword, keyword) == 0)
 			return option->val;
@@ -276,7 +274,7 @@ begin_connecting(int host)
 	}
 	for (int i = 0; i < (int) lengthof(defaults); i++)
 	{
-		if (parameter(defaults[i][0]) != NULL)
+		if (parameter(parameters, defaults[i][0]) != NULL)
 			continue;
 		keywords[count] = defaults[i][0];
 		values[count++] = defaults[i][1];
@@ -292,7 +290,7 @@ static bool
 connect_to_host(CosidRegistryCall *call, int host, int64 patience_ms)
 {
 	PostgresPollingStatusType polling = PGRES_POLLING_WRITING;
-	const char *own = parameter("connect_timeout");
+	const char *own = parameter(parameters, "connect_timeout");
 	int64		deadline;
 
 	/* libpq itself does not look at it when it is polled. */
@@ -436,9 +434,36 @@ cosid_connection_use(void)
 	if (connection_string != NULL)
 		pfree(connection_string);
 	connection_string = MemoryContextStrdup(TopMemoryContext, cosid_registry);
-	host = parameter("host");
-	hostaddr = parameter("hostaddr");
+	host = parameter(parameters, "host");
+	hostaddr = parameter(parameters, "hostaddr");
 	host_count = Max(count_elements(host != NULL ? host : ""),
 					 count_elements(hostaddr != NULL ? hostaddr : ""));
 	next_host = 0;
+}
+
+/*
+ * What a lease's status calls the registry that the setting names, made from where
+ * it is: its host, port and database, or the service that says so.  User, time-outs
+ * and the like make no difference.  (What it says of itself, its system identifier,
+ * would be known only once it answers.)
+ */
+void
+cosid_connection_name(char *name)
+{
+	static const char *const keywords[] = {"service", "host", "hostaddr", "port", "dbname"};
+	PQconninfoOption *options = PQconninfoParse(cosid_registry, NULL);
+	uint64		mark = 0;
+
+	for (int i = 0; options != NULL && i < (int) lengthof(keywords); i++)
+	{
+		const char *value = parameter(options, keywords[i]);
+
+		if (value == NULL)
+			value = "";
+		mark = hash_bytes_extended((const unsigned char *) value, (int) strlen(value),
+								   mark + 1);
+	}
+	PQconninfoFree(options);
+	snprintf(name, COSID_MAX_REGISTRY_NAME, "cosid.registry %016llx",
+			 (unsigned long long) mark);
 }

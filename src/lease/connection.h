@@ -14,6 +14,7 @@
 
 #include "lease/registry.h"
 
+extern void cosid_connection_name(char *name);
 extern void cosid_connection_use(void);
 extern bool cosid_connection_ensure(CosidRegistryCall *call);
 extern const PGresult *cosid_connection_call(CosidRegistryCall *call,

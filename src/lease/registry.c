@@ -17,6 +17,9 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "storage/latch.h"
+
 #include "settings.h"
 #include "lease/identity.h"
 #include "lease/registry.h"
@@ -111,21 +114,60 @@ cosid_registry_check_version(const char *version)
 				 errhint("If the library is newer, run ALTER EXTENSION cosid UPDATE in the registry's database; if it is older, install the newer one in this server.")));
 }
 
+/*
+ * Run a call; see registry.h for what it promises.  What failed may have been
+ * committed all the same: nobody knows.
+ */
+static CosidRegistryStatus
+run(CosidRegistryCall *call)
+{
+	MemoryContext context = CurrentMemoryContext;
+	CosidRegistryStatus status;
+
+	call->error[0] = '\0';
+	PG_TRY();
+	{
+		status = kind->run(call);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *edata;
+
+		MemoryContextSwitchTo(context);
+		edata = CopyErrorData();
+		FlushErrorState();
+		strlcpy(call->error, edata->message, COSID_MAX_ERROR);
+		FreeErrorData(edata);
+		status = COSID_REGISTRY_FAILED;
+	}
+	PG_END_TRY();
+	kind->finish(status == COSID_REGISTRY_FAILED);
+	MemoryContextSwitchTo(context);
+
+	/*
+	 * The call's own waits (for a lock, a standby, an answer) reset the latch.
+	 * Whatever it was set for meanwhile, an interrupt or a backend's wish, must
+	 * not wait until the worker wakes up again.
+	 */
+	SetLatch(MyLatch);
+	return status;
+}
+
 /* Why a registry that has answered gave no machine id. */
 static void
 describe_refusal(const CosidLease *lease, const CosidClaimed *claimed,
-				 CosidRegistryError *error)
+				 char *error)
 {
 	if (claimed->status == COSID_CLAIM_HELD)
-		snprintf(error->message, COSID_MAX_ERROR,
+		snprintf(error, COSID_MAX_ERROR,
 				 "machine id %d is held by instance \"%s\"",
 				 cosid_fixed_machine_id, claimed->holder);
 	else if (cosid_lease_fits(lease, cosid_fixed_machine_id))
-		snprintf(error->message, COSID_MAX_ERROR,
+		snprintf(error, COSID_MAX_ERROR,
 				 "all machine ids of " INT64_FORMAT " are taken",
 				 INT64CONST(1) << lease->machine_bit);
 	else
-		snprintf(error->message, COSID_MAX_ERROR,
+		snprintf(error, COSID_MAX_ERROR,
 				 "machine id %d does not fit into %d machine bits",
 				 cosid_fixed_machine_id, lease->machine_bit);
 }
@@ -137,7 +179,7 @@ describe_refusal(const CosidLease *lease, const CosidClaimed *claimed,
 CosidRegistryStatus
 cosid_registry_claim(CosidLease *lease, bool create, int64 lead,
 					 int64 least_floor, int avoid, CosidClaimed *claimed,
-					 CosidRegistryError *error)
+					 char *error)
 {
 	char		identity[COSID_IDENTITY_SIZE];
 	CosidClaim	claim = {
@@ -165,7 +207,7 @@ cosid_registry_claim(CosidLease *lease, bool create, int64 lead,
 	CosidRegistryStatus result;
 
 	cosid_own_identity(identity);
-	result = kind->run(&call);
+	result = run(&call);
 	if (result != COSID_REGISTRY_OK || claimed->status == COSID_CLAIMED)
 		return result;
 	describe_refusal(lease, claimed, error);
@@ -190,7 +232,7 @@ holding_of(const CosidLease *lease, const CosidLeaseStatus *status)
 /* Extend a lease to `lead` ms ahead; COSID_REGISTRY_OK: to `watermark`. */
 CosidRegistryStatus
 cosid_registry_guard(const CosidLease *lease, const CosidLeaseStatus *status,
-					 int64 lead, int64 *watermark, CosidRegistryError *error)
+					 int64 lead, int64 *watermark, char *error)
 {
 	char		identity[COSID_IDENTITY_SIZE];
 	CosidRegistryCall call = {
@@ -204,7 +246,7 @@ cosid_registry_guard(const CosidLease *lease, const CosidLeaseStatus *status,
 	CosidRegistryStatus result;
 
 	cosid_own_identity(identity);
-	result = kind->run(&call);
+	result = run(&call);
 	*watermark = call.watermark;
 	return result;
 }
@@ -216,7 +258,7 @@ cosid_registry_guard(const CosidLease *lease, const CosidLeaseStatus *status,
 CosidRegistryStatus
 cosid_registry_revert(const CosidLease *lease, const CosidLeaseStatus *status,
 					  int64 watermark, int timeout_ms,
-					  CosidRegistryError *error)
+					  char *error)
 {
 	CosidRegistryCall call = {
 		.step = COSID_STEP_REVERT,
@@ -226,5 +268,5 @@ cosid_registry_revert(const CosidLease *lease, const CosidLeaseStatus *status,
 		.watermark = watermark,
 	};
 
-	return kind->run(&call);
+	return run(&call);
 }

@@ -4,8 +4,8 @@
  *		The worker's way to the registry, wherever that is.
  *
  * Each call is a transaction of its own, bounded in time.  It reports errors
- * by status and message and never raises one, and what it returns has been
- * committed: a commit whose outcome is unknown counts as failed.
+ * by status and text (of COSID_MAX_ERROR bytes) and never raises one, and what it
+ * returns has been committed: a commit whose outcome is unknown counts as failed.
  *
  * There are two kinds of registry.  registry.c chooses and the worker calls that;
  * what a kind must do is below.
@@ -31,12 +31,6 @@ typedef enum CosidRegistryStatus
 	COSID_REGISTRY_FAILED		/* see the message */
 } CosidRegistryStatus;
 
-/* What a call says about its failure. */
-typedef struct CosidRegistryError
-{
-	char		message[COSID_MAX_ERROR];
-} CosidRegistryError;
-
 extern void cosid_registry_connect(void);
 extern bool cosid_registry_same(void);
 extern bool cosid_registry_change(void);
@@ -46,16 +40,16 @@ extern CosidRegistryStatus cosid_registry_claim(CosidLease *lease, bool create,
 												int64 lead, int64 least_floor,
 												int avoid,
 												CosidClaimed *claimed,
-												CosidRegistryError *error);
+												char *error);
 extern CosidRegistryStatus cosid_registry_guard(const CosidLease *lease,
 												const CosidLeaseStatus *status,
 												int64 lead, int64 *watermark,
-												CosidRegistryError *error);
+												char *error);
 extern CosidRegistryStatus cosid_registry_revert(const CosidLease *lease,
 												 const CosidLeaseStatus *status,
 												 int64 watermark,
 												 int timeout_ms,
-												 CosidRegistryError *error);
+												 char *error);
 
 /*
  * A call is under way in this server's own database that SIGTERM is to cancel.
@@ -83,7 +77,7 @@ typedef struct CosidRegistryCall
 	int			timeout_ms;
 	int64		deadline;		/* the same on the monotonic clock, if the kind
 								 * has set it */
-	CosidRegistryError *error;
+	char	   *error;			/* why it failed: COSID_MAX_ERROR bytes */
 
 	/* claim */
 	bool		create;			/* the extension if it is absent, in a registry
@@ -118,8 +112,11 @@ typedef struct CosidRegistryKind
 	 */
 	void		(*use) (void);
 
-	/* Run a call; what that promises is above. */
+	/* Run a call.  May raise an error, and leave CurrentMemoryContext changed. */
 	CosidRegistryStatus (*run) (CosidRegistryCall *call);
+
+	/* After each, also one that has raised an error: it has failed then. */
+	void		(*finish) (bool failed);
 } CosidRegistryKind;
 
 extern const CosidRegistryKind cosid_registry_local;

@@ -24,9 +24,7 @@
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
-#include "storage/latch.h"
 #include "utils/guc.h"
-#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timeout.h"
@@ -138,8 +136,9 @@ take_step(CosidRegistryCall *call, const CosidExtension *extension)
 	return held ? COSID_REGISTRY_OK : COSID_REGISTRY_LOST;
 }
 
+/* Run a call in a transaction of its own. */
 static CosidRegistryStatus
-run_transaction(CosidRegistryCall *call)
+local_run(CosidRegistryCall *call)
 {
 	CosidRegistryStatus status;
 	CosidExtension extension;
@@ -147,6 +146,10 @@ run_transaction(CosidRegistryCall *call)
 	Oid			user;
 	int			context;
 
+	cosid_registry_cancellable = call->step != COSID_STEP_REVERT;
+	if (cosid_registry_cancellable && ShutdownRequestPending)
+		/* SIGTERM was before that. */
+		QueryCancelPending = InterruptPending = true;
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	GetUserIdAndSecContext(&user, &context);
@@ -193,52 +196,21 @@ run_transaction(CosidRegistryCall *call)
 	return status;
 }
 
-/* Run a call in a transaction of its own; see registry.h for what it promises. */
-static CosidRegistryStatus
-local_run(CosidRegistryCall *call)
+static void
+local_finish(bool failed)
 {
-	MemoryContext context = CurrentMemoryContext;
-	CosidRegistryStatus status;
-
-	call->error->message[0] = '\0';
-	cosid_registry_cancellable = call->step != COSID_STEP_REVERT;
-	if (cosid_registry_cancellable && ShutdownRequestPending)
-		/* SIGTERM was before that. */
-		QueryCancelPending = InterruptPending = true;
-	PG_TRY();
+	if (failed)
 	{
-		status = run_transaction(call);
-	}
-	PG_CATCH();
-	{
-		ErrorData  *edata;
-
-		MemoryContextSwitchTo(context);
-		edata = CopyErrorData();
-		FlushErrorState();
 		disable_timeout(STATEMENT_TIMEOUT, false);
 		AbortCurrentTransaction();
-		MemoryContextSwitchTo(context);
-		strlcpy(call->error->message, edata->message, COSID_MAX_ERROR);
-		FreeErrorData(edata);
-		status = COSID_REGISTRY_FAILED;
 	}
-	PG_END_TRY();
 	cosid_registry_cancellable = false;
 
 	/* A cancel that came too late is not meant for the next call. */
 	QueryCancelPending = false;
 
-	/*
-	 * The call's own waits (for a lock, a standby) reset the latch.  Whatever it
-	 * was set for meanwhile, an interrupt or a backend's wish, must not wait
-	 * until the worker wakes up again.
-	 */
-	SetLatch(MyLatch);
-
 	/* Lets autovacuum know of the rows that we update. */
 	pgstat_report_stat(true);
-	return status;
 }
 
 const CosidRegistryKind cosid_registry_local = {
@@ -247,4 +219,5 @@ const CosidRegistryKind cosid_registry_local = {
 	.connect = local_connect,
 	.use = NULL,
 	.run = local_run,
+	.finish = local_finish,
 };

@@ -15,10 +15,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
-#include "miscadmin.h"
 #include "postmaster/bgworker.h"
-#include "storage/latch.h"
 #include "utils/memutils.h"
 
 #include "settings.h"
@@ -28,34 +25,6 @@
 
 /* Where a call's strings are. */
 static MemoryContext call_context = NULL;
-
-/*
- * It is called by where it is: its host, port and database, or the service that
- * says so, as a number.  User, time-outs and the like make no difference.  (What it
- * says of itself, its system identifier, would be known only once it answers.)
- */
-static void
-remote_name(char *name)
-{
-	static const char *const keywords[] = {"service", "host", "hostaddr", "port", "dbname"};
-	PQconninfoOption *options = PQconninfoParse(cosid_registry, NULL);
-	uint64		mark = 0;
-
-	for (int i = 0; options != NULL && i < (int) lengthof(keywords); i++)
-	{
-		PQconninfoOption *option = options;
-		const char *value;
-
-		while (option->keyword != NULL && strcmp(option->keyword, keywords[i]) != 0)
-			option++;
-		value = option->keyword != NULL && option->val != NULL ? option->val : "";
-		mark = hash_bytes_extended((const unsigned char *) value, (int) strlen(value),
-								   mark + 1);
-	}
-	PQconninfoFree(options);
-	snprintf(name, COSID_MAX_REGISTRY_NAME, "cosid.registry %016llx",
-			 (unsigned long long) mark);
-}
 
 /*
  * It is connected to no database, only to the server: it is seen in
@@ -233,10 +202,13 @@ revert(CosidRegistryCall *call)
 		COSID_REGISTRY_OK : COSID_REGISTRY_LOST;
 }
 
-/* What the call is about. */
 static CosidRegistryStatus
-take_step(CosidRegistryCall *call)
+remote_run(CosidRegistryCall *call)
 {
+	call->deadline = cosid_clock_monotonic_ms() + call->timeout_ms;
+	MemoryContextSwitchTo(call_context);
+	if (!cosid_connection_ensure(call))
+		return COSID_REGISTRY_FAILED;
 	switch (call->step)
 	{
 		case COSID_STEP_CLAIM:
@@ -249,47 +221,18 @@ take_step(CosidRegistryCall *call)
 	return COSID_REGISTRY_FAILED;
 }
 
-/*
- * Run a call; see registry.h for what it promises.  What failed may have been
- * committed all the same: nobody knows.
- */
-static CosidRegistryStatus
-remote_run(CosidRegistryCall *call)
+static void
+remote_finish(bool failed)
 {
-	MemoryContext context = CurrentMemoryContext;
-	CosidRegistryStatus status;
-
-	call->error->message[0] = '\0';
-	call->deadline = cosid_clock_monotonic_ms() + call->timeout_ms;
-	MemoryContextSwitchTo(call_context);
-	PG_TRY();
-	{
-		status = cosid_connection_ensure(call) ? take_step(call) : COSID_REGISTRY_FAILED;
-	}
-	PG_CATCH();
-	{
-		ErrorData  *edata;
-
-		MemoryContextSwitchTo(call_context);
-		edata = CopyErrorData();
-		FlushErrorState();
-		(void) cosid_connection_fail(call, edata->message);
-		status = COSID_REGISTRY_FAILED;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	cosid_connection_finish(status != COSID_REGISTRY_FAILED);
+	cosid_connection_finish(!failed);
 	MemoryContextReset(call_context);
-
-	/* What the latch was set for meanwhile must not wait until next time. */
-	SetLatch(MyLatch);
-	return status;
 }
 
 const CosidRegistryKind cosid_registry_remote = {
 	.elsewhere = true,
-	.name = remote_name,
+	.name = cosid_connection_name,
 	.connect = remote_connect,
 	.use = cosid_connection_use,
 	.run = remote_run,
+	.finish = remote_finish,
 };

@@ -149,19 +149,19 @@ lose(CosidLease *lease, CosidLeaseControl *control, CosidLeaseStatus *status,
 static bool
 give_back(CosidLease *lease, CosidLeaseStatus *status, int timeout_ms)
 {
-	CosidRegistryError error;
+	char		error[COSID_MAX_ERROR];
 	CosidRegistryStatus result;
 
 	close_grant(lease, status);
 	result = cosid_registry_revert(lease, status,
 								   Max(status->floor, cosid_slot_largest_ms(lease)) + 1,
-								   timeout_ms, &error);
+								   timeout_ms, error);
 	if (result == COSID_REGISTRY_FAILED)
 	{
-		cosid_status_error(status, error.message);
+		cosid_status_error(status, error);
 		ereport(LOG,
 				(errmsg("could not give back machine id %d of cosid namespace \"%s\": %s",
-						status->machine_id, lease->namespace, error.message)));
+						status->machine_id, lease->namespace, error)));
 	}
 	return result == COSID_REGISTRY_OK;
 }
@@ -219,7 +219,7 @@ open_grant(CosidLease *lease, CosidLeaseControl *control, CosidLeaseStatus *stat
 static void
 claim(CosidLease *lease, CosidLeaseControl *control, CosidLeaseStatus *status)
 {
-	CosidRegistryError error;
+	char		error[COSID_MAX_ERROR];
 	CosidClaimed claimed;
 	CosidRegistryStatus result;
 	int64		began = cosid_clock_monotonic_ms();
@@ -236,7 +236,7 @@ claim(CosidLease *lease, CosidLeaseControl *control, CosidLeaseStatus *status)
 	 */
 	result = cosid_registry_claim(lease, control->wanted, current_lead(),
 								  Max(cosid_slot_largest_ms(lease), cosid_clock_now_ms()),
-								  control->avoid, &claimed, &error);
+								  control->avoid, &claimed, error);
 	if (result == COSID_REGISTRY_ABSENT)
 	{
 		/* Nobody needs it yet: made when a backend does. */
@@ -253,7 +253,7 @@ claim(CosidLease *lease, CosidLeaseControl *control, CosidLeaseStatus *status)
 	status->full = result == COSID_REGISTRY_REFUSED &&
 		claimed.status == COSID_CLAIM_FULL;
 	cosid_lease_write(lease, status);
-	note_failure(lease, control, error.message);
+	note_failure(lease, control, error);
 }
 
 /*
@@ -263,38 +263,32 @@ claim(CosidLease *lease, CosidLeaseControl *control, CosidLeaseStatus *status)
 static void
 extend(CosidLease *lease, CosidLeaseControl *control, CosidLeaseStatus *status)
 {
-	CosidRegistryError error;
+	char		error[COSID_MAX_ERROR];
 	CosidRegistryStatus result;
 	int64		began = cosid_clock_monotonic_ms();
 	int64		minted_ms = cosid_slot_largest_ms(lease);
 	int64		watermark;
 
-	result = cosid_registry_guard(lease, status, current_lead(), &watermark, &error);
-	switch (result)
+	result = cosid_registry_guard(lease, status, current_lead(), &watermark, error);
+	if (result == COSID_REGISTRY_LOST)
+		lose(lease, control, status, "its row in the registry shows another claim");
+	else if (result == COSID_REGISTRY_ABSENT)
+		lose(lease, control, status, "the registry has no extension cosid any more");
+	else if (result != COSID_REGISTRY_OK)
+		note_failure(lease, control, error);
+	else
 	{
-		case COSID_REGISTRY_OK:
-			note_call(began);
-			status->watermark = watermark;
-			status->guarded_at = GetCurrentTimestamp();
-			status->failing = false;
-			cosid_lease_write(lease, status);
-			cosid_grant_raise(&lease->u.grant, watermark);
-			ConditionVariableBroadcast(&lease->changed);
-			control->wanted = false;
-			control->extended_at = cosid_clock_monotonic_ms();
-			control->minted_ms = minted_ms;
-			note_success(lease, control);
-			break;
-		case COSID_REGISTRY_LOST:
-			lose(lease, control, status, "its row in the registry shows another claim");
-			break;
-		case COSID_REGISTRY_ABSENT:
-			lose(lease, control, status, "the registry has no extension cosid any more");
-			break;
-		case COSID_REGISTRY_REFUSED:
-		case COSID_REGISTRY_FAILED:
-			note_failure(lease, control, error.message);
-			break;
+		note_call(began);
+		status->watermark = watermark;
+		status->guarded_at = GetCurrentTimestamp();
+		status->failing = false;
+		cosid_lease_write(lease, status);
+		cosid_grant_raise(&lease->u.grant, watermark);
+		ConditionVariableBroadcast(&lease->changed);
+		control->wanted = false;
+		control->extended_at = cosid_clock_monotonic_ms();
+		control->minted_ms = minted_ms;
+		note_success(lease, control);
 	}
 }
 
@@ -341,40 +335,25 @@ give_up_jump(CosidLease *lease, CosidLeaseControl *control, CosidLeaseStatus *st
 }
 
 /*
- * Give a lease back, if it is held, in timeout_ms.  Its grant has ended, whether
- * that can be done or not; if not, the log and the lease's status say why.
+ * Give a lease back in timeout_ms, if it is held; one that is not becomes released,
+ * too, if `all`.  The grant has ended, whether that can be done or not; if not, the
+ * log and the lease's status say why.
  */
 void
-cosid_tend_release(CosidLease *lease, int timeout_ms)
+cosid_tend_release(CosidLease *lease, int timeout_ms, bool all)
 {
 	CosidLeaseStatus status;
 
 	cosid_lease_read(lease, &status);
-	if (status.state != COSID_LEASE_HELD)
+	if (status.state == COSID_LEASE_RELEASED ||
+		(status.state != COSID_LEASE_HELD && !all))
 		return;
-	status.failing = false;		/* what failed before it */
-	if (give_back(lease, &status, timeout_ms))
+	status.full = status.failing = false;	/* what was before it */
+	if (status.state == COSID_LEASE_HELD && give_back(lease, &status, timeout_ms))
 		ereport(LOG,
 				(errmsg("gave back machine id %d of cosid namespace \"%s\"",
 						status.machine_id, lease->namespace)));
 	status.state = COSID_LEASE_RELEASED;
-	cosid_lease_write(lease, &status);
-}
-
-/* The same for cosid_release, which waits for it; one that is not held, too. */
-static void
-release_for_now(CosidLease *lease, CosidLeaseControl *control)
-{
-	CosidLeaseStatus status;
-
-	cosid_tend_release(lease, COSID_RELEASE_TIMEOUT_MS);
-	control->eager = true;		/* when that is over */
-	control->retry_ms = control->next_try = 0;
-	cosid_lease_read(lease, &status);
-	if (status.state == COSID_LEASE_RELEASED)
-		return;
-	status.state = COSID_LEASE_RELEASED;
-	status.full = status.failing = false;
 	cosid_lease_write(lease, &status);
 }
 
@@ -415,7 +394,9 @@ cosid_tend(CosidLease *lease, CosidLeaseControl *control, bool releasing)
 	control->reclaim |= (wishes & COSID_WANT_RECLAIM) != 0;
 	if (releasing)
 	{
-		release_for_now(lease, control);
+		cosid_tend_release(lease, COSID_RELEASE_TIMEOUT_MS, true);
+		control->eager = true;	/* when that is over */
+		control->retry_ms = control->next_try = 0;
 		return COSID_TEND_NEVER;
 	}
 	if (cosid_clock_monotonic_ms() < control->next_try)

@@ -41,6 +41,6 @@ typedef struct CosidLeaseControl
 extern void cosid_tend_adopt(CosidLease *lease, CosidLeaseControl *control);
 extern int64 cosid_tend(CosidLease *lease, CosidLeaseControl *control,
 						bool releasing);
-extern void cosid_tend_release(CosidLease *lease, int timeout_ms);
+extern void cosid_tend_release(CosidLease *lease, int timeout_ms, bool all);
 
 #endif							/* COSID_TEND_H */

@@ -69,12 +69,6 @@ handle_shutdown(SIGNAL_ARGS)
 	errno = save_errno;
 }
 
-static void
-detach(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
-{
-	cosid_worker_detach();
-}
-
 /* End all grants now, whatever giving the leases back will take. */
 static void
 close_all(void)
@@ -124,7 +118,7 @@ release_all(void)
 
 		if (left <= 0)
 			break;
-		cosid_tend_release(cosid_lease_at(i), (int) left);
+		cosid_tend_release(cosid_lease_at(i), (int) left, false);
 	}
 }
 
@@ -233,7 +227,6 @@ cosid_worker_main(Datum main_arg pg_attribute_unused())
 	/* With 0, not to be started again: it can't run, or is the second one. */
 	if (!cosid_segment_attach(LOG) || !cosid_worker_attach(MyLatch, &failed_starts))
 		proc_exit(0);
-	before_shmem_exit(detach, (Datum) 0);
 	pause_before_connecting(failed_starts);
 	cosid_registry_connect();
 	cosid_worker_connected();

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "postmaster/bgworker.h"
+#include "storage/ipc.h"
 
 #include "mint/clock.h"
 #include "mint/launch.h"
@@ -137,10 +138,20 @@ cosid_release_is_set(void)
 	return pg_atomic_read_u32(&shared->release) != 0;
 }
 
+/* At its end.  PostgreSQL starts it again before START_MS have passed. */
+static void
+detach(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
+{
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	pg_atomic_write_u64(&shared->latch, 0);
+	shared->due_ms = cosid_clock_monotonic_ms() + START_MS;
+	LWLockRelease(lock);
+}
+
 /*
- * For the worker when it starts: who is to be woken.  False if another process is
- * the worker.  Sets how many starts before this one have not got as far as
- * cosid_worker_connected().
+ * For the worker when it starts: who is to be woken, until it ends.  False if
+ * another process is the worker.  Sets how many starts before this one have not
+ * got as far as cosid_worker_connected().
  */
 bool
 cosid_worker_attach(Latch *latch, int *failed_starts)
@@ -155,6 +166,8 @@ cosid_worker_attach(Latch *latch, int *failed_starts)
 		*failed_starts = shared->starts++;
 	}
 	LWLockRelease(lock);
+	if (alone)
+		before_shmem_exit(detach, (Datum) 0);
 	return alone;
 }
 
@@ -163,14 +176,4 @@ void
 cosid_worker_connected(void)
 {
 	shared->starts = 0;
-}
-
-/* At its end.  PostgreSQL starts it again before START_MS have passed. */
-void
-cosid_worker_detach(void)
-{
-	LWLockAcquire(lock, LW_EXCLUSIVE);
-	pg_atomic_write_u64(&shared->latch, 0);
-	shared->due_ms = cosid_clock_monotonic_ms() + START_MS;
-	LWLockRelease(lock);
 }

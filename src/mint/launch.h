@@ -56,6 +56,5 @@ extern bool cosid_release_is_set(void);
 /* for the worker */
 extern bool cosid_worker_attach(Latch *latch, int *failed_starts);
 extern void cosid_worker_connected(void);
-extern void cosid_worker_detach(void);
 
 #endif							/* COSID_LAUNCH_H */
