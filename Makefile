@@ -50,7 +50,6 @@ OBJS = \
 	src/mint/lease.o \
 	src/mint/segment.o \
 	src/mint/slot.o \
-	src/mint/wait_event.o \
 	src/sql/attach.o \
 	src/sql/functions.o \
 	src/sql/reading.o \

@@ -26,8 +26,7 @@
 #include "define/shared_cache.h"
 #include "lease/identity.h"
 #include "mint/launch.h"
-#include "mint/lease.h"
-#include "mint/slot.h"
+#include "mint/segment.h"
 
 PG_MODULE_MAGIC;
 
@@ -41,10 +40,8 @@ shmem_request(void)
 {
 	if (previous_shmem_request_hook != NULL)
 		previous_shmem_request_hook();
-	RequestAddinShmemSpace(cosid_lease_shmem_size());
-	RequestAddinShmemSpace(cosid_slot_shmem_size());
+	RequestAddinShmemSpace(cosid_segment_size());
 	RequestAddinShmemSpace(cosid_shared_cache_size());
-	RequestNamedLWLockTranche("cosid", 1);
 }
 
 static void
@@ -53,8 +50,7 @@ shmem_startup(void)
 	if (previous_shmem_startup_hook != NULL)
 		previous_shmem_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	cosid_lease_shmem_init();
-	cosid_slot_shmem_init();
+	cosid_segment_startup();
 	cosid_shared_cache_init();
 	LWLockRelease(AddinShmemInitLock);
 }

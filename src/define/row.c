@@ -169,7 +169,7 @@ execute_as_owner(Oid table, const char *sql, int nargs, const Oid *types,
 	return processed;
 }
 
-/* Insert a definition's row.  The triggers below do the rest. */
+/* Insert a definition's row, by the columns' numbers.  The triggers do the rest. */
 void
 cosid_row_insert(const CosidDefinition *definition)
 {
@@ -179,12 +179,8 @@ cosid_row_insert(const CosidDefinition *definition)
 
 	cosid_definition_to_values(definition, values, nulls);
 	execute_as_owner(table,
-					 psprintf("INSERT INTO %s (name, namespace, timestamp_unit, epoch,"
-							  " timestamp_bit, machine_bit, sequence_bit,"
-							  " sequence_reset_threshold, clock_sync, converter, prefix,"
-							  " suffix, pad_start, char_size, zone, implicit)"
-							  " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,"
-							  " $12, $13, $14, $15, $16)", cosid_table_name(table)),
+					 psprintf("INSERT INTO %s VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,"
+							  " $10, $11, $12, $13, $14, $15, $16)", cosid_table_name(table)),
 					 COSID_COLUMNS, cosid_column_types, values, nulls);
 }
 

@@ -38,9 +38,9 @@
 
 #include "settings.h"
 #include "define/shared_cache.h"
-#include "mint/lease.h"
+#include "mint/launch.h"
 
-/* Written and read under cosid_lock(). */
+/* Written and read under cosid_lock. */
 typedef struct Entry
 {
 	Oid			database;		/* InvalidOid: none yet */
@@ -113,13 +113,13 @@ cosid_shared_cache_find(const char *name, CosidDefinition *definition)
 	if (!usable())
 		return false;
 	entry = place(name);
-	LWLockAcquire(cosid_lock(), LW_SHARED);
+	LWLockAcquire(cosid_lock, LW_SHARED);
 	found = entry->database == MyDatabaseId &&
 		entry->changes == pg_atomic_read_u64(&shared->changes) &&
 		strcmp(entry->definition.generator.name, name) == 0;
 	if (found)
 		*definition = entry->definition;
-	LWLockRelease(cosid_lock());
+	LWLockRelease(cosid_lock);
 	return found;
 }
 
@@ -139,11 +139,11 @@ cosid_shared_cache_keep(const CosidDefinition *definition, uint64 changes)
 	if (!usable())
 		return;
 	entry = place(definition->generator.name);
-	LWLockAcquire(cosid_lock(), LW_EXCLUSIVE);
+	LWLockAcquire(cosid_lock, LW_EXCLUSIVE);
 	entry->database = MyDatabaseId;
 	entry->changes = changes;
 	entry->definition = *definition;
-	LWLockRelease(cosid_lock());
+	LWLockRelease(cosid_lock);
 }
 
 /* The current transaction changes rows, or what databases have any. */

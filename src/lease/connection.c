@@ -33,7 +33,6 @@
 #include "settings.h"
 #include "lease/connection.h"
 #include "mint/clock.h"
-#include "mint/wait_event.h"
 
 /* More than libpq has parameters. */
 #define MAX_PARAMETERS		100

@@ -44,7 +44,7 @@
 #include "tcop/utility.h"
 
 #include "settings.h"
-#include "lease/failover.h"
+#include "lease/machine.h"
 
 /* No server has a larger lead than this; cosid.watermark_lead ends at 1 hour. */
 #define MOST_LEAD_MS		INT64CONST(7200000)

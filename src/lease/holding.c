@@ -20,7 +20,6 @@
 #include "utils/builtins.h"
 
 #include "settings.h"
-#include "lease/failover.h"
 #include "lease/machine.h"
 #include "mint/clock.h"
 
@@ -129,12 +128,11 @@ cosid_machine_forget_row(const CosidExtension *extension, const char *namespace,
 						 int machine_id)
 {
 	static const Oid types[4] = {TEXTOID, INT4OID, INT8OID, INT8OID};
-	Datum		values[4];
+	Datum		values[4] = {
+		CStringGetTextDatum(namespace), Int32GetDatum(machine_id),
+		Int64GetDatum(cosid_clock_now_ms()), Int64GetDatum(cosid_safe_guard_duration)
+	};
 
-	values[0] = CStringGetTextDatum(namespace);
-	values[1] = Int32GetDatum(machine_id);
-	values[2] = Int64GetDatum(cosid_clock_now_ms());
-	values[3] = Int64GetDatum(cosid_safe_guard_duration);
 	SPI_connect();
 	if (!execute_on_row(extension,
 						"UPDATE %s m SET instance_id = '', owner = '', stable = false,"

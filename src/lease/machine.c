@@ -23,7 +23,6 @@
 
 #include "settings.h"
 #include "id/snowflake.h"
-#include "lease/failover.h"
 #include "lease/machine.h"
 #include "mint/clock.h"
 

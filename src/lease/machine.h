@@ -104,4 +104,20 @@ extern bool cosid_machine_revert(const CosidExtension *extension,
 extern void cosid_machine_forget_row(const CosidExtension *extension,
 									 const char *namespace, int machine_id);
 
+/* What the registry remembers of itself (failover.c): its row of cosid_registry. */
+typedef struct CosidFailover
+{
+	int64		first_seen;		/* when another server or timeline than before
+								 * was seen to be the registry, Unix ms; 0: never */
+	int64		largest_lead;	/* largest lead that was asked for so far, ms */
+	bool		shared;			/* other servers have claimed here */
+} CosidFailover;
+
+extern void cosid_failover_note(const CosidExtension *extension,
+								int64 registry_now, int64 server_now,
+								int64 lead, bool by_other,
+								CosidFailover *failover);
+extern int64 cosid_failover_floor(const CosidFailover *failover);
+extern int64 cosid_failover_silence(const CosidFailover *failover);
+
 #endif							/* COSID_MACHINE_H */

@@ -155,8 +155,7 @@ run(CosidRegistryCall *call)
 
 /* Why a registry that has answered gave no machine id. */
 static void
-describe_refusal(const CosidLease *lease, const CosidClaimed *claimed,
-				 char *error)
+describe_refusal(const CosidLease *lease, const CosidClaimed *claimed, char *error)
 {
 	if (claimed->status == COSID_CLAIM_HELD)
 		snprintf(error, COSID_MAX_ERROR,
@@ -218,15 +217,14 @@ cosid_registry_claim(CosidLease *lease, bool create, int64 lead,
 static CosidHolding
 holding_of(const CosidLease *lease, const CosidLeaseStatus *status)
 {
-	CosidHolding holding = {
+	return (CosidHolding)
+	{
 		.namespace = lease->namespace,
-		.machine_id = status->machine_id,
-		.instance_id = status->instance_id,
-		.token = status->token,
-		.confirmed = status->watermark,
+			.machine_id = status->machine_id,
+			.instance_id = status->instance_id,
+			.token = status->token,
+			.confirmed = status->watermark,
 	};
-
-	return holding;
 }
 
 /* Extend a lease to `lead` ms ahead; COSID_REGISTRY_OK: to `watermark`. */
@@ -257,8 +255,7 @@ cosid_registry_guard(const CosidLease *lease, const CosidLeaseStatus *status,
  */
 CosidRegistryStatus
 cosid_registry_revert(const CosidLease *lease, const CosidLeaseStatus *status,
-					  int64 watermark, int timeout_ms,
-					  char *error)
+					  int64 watermark, int timeout_ms, char *error)
 {
 	CosidRegistryCall call = {
 		.step = COSID_STEP_REVERT,

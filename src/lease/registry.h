@@ -38,8 +38,7 @@ extern const char *cosid_registry_name(void);
 extern bool cosid_registry_serves_standby(void);
 extern CosidRegistryStatus cosid_registry_claim(CosidLease *lease, bool create,
 												int64 lead, int64 least_floor,
-												int avoid,
-												CosidClaimed *claimed,
+												int avoid, CosidClaimed *claimed,
 												char *error);
 extern CosidRegistryStatus cosid_registry_guard(const CosidLease *lease,
 												const CosidLeaseStatus *status,
@@ -47,8 +46,7 @@ extern CosidRegistryStatus cosid_registry_guard(const CosidLease *lease,
 												char *error);
 extern CosidRegistryStatus cosid_registry_revert(const CosidLease *lease,
 												 const CosidLeaseStatus *status,
-												 int64 watermark,
-												 int timeout_ms,
+												 int64 watermark, int timeout_ms,
 												 char *error);
 
 /*

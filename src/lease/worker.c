@@ -37,7 +37,6 @@
 #include "mint/launch.h"
 #include "mint/lease.h"
 #include "mint/segment.h"
-#include "mint/wait_event.h"
 
 /* Pauses between starts of one that can't reach its database double up to this. */
 #define LAST_RESTART_MS			5000

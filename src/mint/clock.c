@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * clock.c
- *		The wall clock, and waiting for it; see clock.h.
+ *		The wall clock, and waiting; see clock.h.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -16,7 +16,9 @@
 #include "storage/latch.h"
 #include "storage/s_lock.h"
 #include "utils/timestamp.h"
+#include "utils/wait_event.h"
 
+#include "compat.h"
 #include "mint/clock.h"
 
 /*
@@ -31,6 +33,29 @@
 /* Clock readings of a spinning wait between two looks at interrupts. */
 #define SPINS_PER_CHECK		100
 
+static const char *const event_names[] = {
+	[COSID_EVENT_TICK] = "CosidTick",
+	[COSID_EVENT_CLOCK] = "CosidClock",
+	[COSID_EVENT_GRANT] = "CosidGrant",
+	[COSID_EVENT_WORKER] = "CosidWorkerMain",
+	[COSID_EVENT_REGISTRY] = "CosidRegistry",
+};
+
+/*
+ * The event's number, as PostgreSQL's functions that wait take it.  From 17 on they
+ * have names; before, all are "Extension".  The first use of a name in a process
+ * takes a lock, so it is looked up when the process waits anyway.
+ */
+uint32
+cosid_wait_event(CosidWaitEvent event)
+{
+	static uint32 numbers[lengthof(event_names)];
+
+	if (numbers[event] == 0)
+		numbers[event] = cosid_wait_event_new(event_names[event]);
+	return numbers[event];
+}
+
 static int64
 now_us(void)
 {
@@ -38,12 +63,6 @@ now_us(void)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (int64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-int64
-cosid_clock_now_ms(void)
-{
-	return now_us() / 1000;
 }
 
 /* A clock that only goes forward; its zero means nothing. */

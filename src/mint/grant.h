@@ -7,11 +7,11 @@
  * ours to give out.  The worker alone opens, raises and closes it; backends
  * read it without a lock, move a generator's cursor, and then look again.
  * Both sides of that handshake are in this file, so that they can be read (and
- * tested, with threads and ThreadSanitizer) together.  src/README.md has the
- * argument in prose.
+ * tested, with threads and ThreadSanitizer) together.  README.md has the argument in
+ * prose.
  *
  * Knows only snowflake.h and atomic operations; who calls is generator.c (a
- * backend) and lease.c (the worker).
+ * backend) and lease/tend.c (the worker).
  *
  * Copyright (c) 2026, the cosid authors
  *

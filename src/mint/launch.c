@@ -19,7 +19,6 @@
 
 #include "mint/clock.h"
 #include "mint/launch.h"
-#include "mint/segment.h"
 
 /*
  * How long the worker may take to run after it was started, or, when it has ended,
@@ -38,9 +37,11 @@ static BackgroundWorker worker = {
 	.bgw_function_name = "cosid_worker_main",
 };
 
-/* In shared memory, and the lock of that; lease.c has both. */
 static CosidLaunch *shared = NULL;
-static LWLock *lock;
+LWLock	   *cosid_lock = NULL;
+
+/* Whether the server starts the worker by itself. */
+static bool preloaded = false;
 
 /* Make one that nobody else sees yet. */
 void
@@ -54,10 +55,11 @@ cosid_launch_init(CosidLaunch *launch)
 
 /* Use it in this process from now on. */
 void
-cosid_launch_attach(CosidLaunch *launch, LWLock *its_lock)
+cosid_launch_attach(CosidLaunch *launch, LWLock *lock, bool is_preloaded)
 {
 	shared = launch;
-	lock = its_lock;
+	cosid_lock = lock;
+	preloaded = is_preloaded;
 }
 
 /* When the library is preloaded: have the worker started with the server. */
@@ -79,11 +81,11 @@ worker_missing(void)
 
 	if (cosid_worker_runs())
 		return false;
-	LWLockAcquire(lock, LW_EXCLUSIVE);
+	LWLockAcquire(cosid_lock, LW_EXCLUSIVE);
 	missing = !cosid_worker_runs() && now_ms >= shared->due_ms;
 	if (missing)
 		shared->due_ms = now_ms + START_MS;
-	LWLockRelease(lock);
+	LWLockRelease(cosid_lock);
 	return missing;
 }
 
@@ -96,7 +98,7 @@ worker_missing(void)
 void
 cosid_worker_ensure(void)
 {
-	if (!cosid_segment_attached() || !worker_missing() ||
+	if (preloaded || !worker_missing() ||
 		RegisterDynamicBackgroundWorker(&worker, NULL))
 		return;
 	ereport(ERROR,
@@ -142,10 +144,10 @@ cosid_release_is_set(void)
 static void
 detach(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 {
-	LWLockAcquire(lock, LW_EXCLUSIVE);
+	LWLockAcquire(cosid_lock, LW_EXCLUSIVE);
 	pg_atomic_write_u64(&shared->latch, 0);
 	shared->due_ms = cosid_clock_monotonic_ms() + START_MS;
-	LWLockRelease(lock);
+	LWLockRelease(cosid_lock);
 }
 
 /*
@@ -158,14 +160,14 @@ cosid_worker_attach(Latch *latch, int *failed_starts)
 {
 	bool		alone;
 
-	LWLockAcquire(lock, LW_EXCLUSIVE);
+	LWLockAcquire(cosid_lock, LW_EXCLUSIVE);
 	alone = !cosid_worker_runs();
 	if (alone)
 	{
 		pg_atomic_write_u64(&shared->latch, (uint64) (uintptr_t) latch);
 		*failed_starts = shared->starts++;
 	}
-	LWLockRelease(lock);
+	LWLockRelease(cosid_lock);
 	if (alone)
 		before_shmem_exit(detach, (Datum) 0);
 	return alone;

@@ -14,7 +14,7 @@
 #include "storage/latch.h"
 #include "storage/lwlock.h"
 
-/* In shared memory, before the leases.  "The lock" is cosid_lock(). */
+/* In shared memory. */
 typedef struct CosidLaunch
 {
 	/*
@@ -43,8 +43,14 @@ typedef struct CosidLaunch
 	int			starts;
 } CosidLaunch;
 
+/*
+ * Guards the creation of leases and slots, all CosidLeaseStatus, and who is the
+ * worker.  Never taken to mint.
+ */
+extern LWLock *cosid_lock;
+
 extern void cosid_launch_init(CosidLaunch *launch);
-extern void cosid_launch_attach(CosidLaunch *launch, LWLock *lock);
+extern void cosid_launch_attach(CosidLaunch *launch, LWLock *lock, bool preloaded);
 
 extern void cosid_worker_register(void);
 extern void cosid_worker_ensure(void);

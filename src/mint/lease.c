@@ -10,8 +10,6 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
-#include "storage/ipc.h"
 #include "storage/shmem.h"
 #include "utils/timestamp.h"
 
@@ -20,8 +18,6 @@
 
 typedef struct LeaseShared
 {
-	CosidLaunch launch;			/* the worker, see launch.h */
-
 	/*
 	 * How many leases are published.  Written under the lock after the lease
 	 * itself (a write barrier between), read by anyone.
@@ -39,30 +35,11 @@ StaticAssertDecl(offsetof(LeaseShared, leases) % PG_CACHE_LINE_SIZE == 0 &&
 
 static LeaseShared *shared = NULL;
 
-/*
- * Guards the creation of leases and slots, all CosidLeaseStatus, and who is the
- * worker.  Never taken to mint.
- */
-static LWLock *lock;
-
 Size
-cosid_lease_shmem_size(void)
+cosid_lease_size(void)
 {
 	return add_size(offsetof(LeaseShared, leases),
 					mul_size(sizeof(CosidLease), cosid_max_namespaces));
-}
-
-/* Whether this process has shared memory at hand; if not, see segment.c. */
-bool
-cosid_lease_attached(void)
-{
-	return shared != NULL;
-}
-
-LWLock *
-cosid_lock(void)
-{
-	return lock;
 }
 
 int
@@ -143,7 +120,7 @@ default_width(const char *namespace)
 }
 
 /*
- * Make leases of cosid_lease_shmem_size() bytes that nobody else sees yet; they
+ * Make leases of cosid_lease_size() bytes that nobody else sees yet; they
  * begin with a cache line.
  */
 void
@@ -151,7 +128,6 @@ cosid_lease_init(void *memory)
 {
 	LeaseShared *leases = memory;
 
-	cosid_launch_init(&leases->launch);
 	pg_atomic_init_u32(&leases->count, 0);
 
 	/* The server's own namespace: the worker claims it without being asked. */
@@ -160,23 +136,9 @@ cosid_lease_init(void *memory)
 
 /* Use these leases in this process from now on. */
 void
-cosid_lease_attach(void *memory, LWLock *its_lock)
+cosid_lease_attach(void *memory)
 {
 	shared = memory;
-	lock = its_lock;
-	cosid_launch_attach(&shared->launch, lock);
-}
-
-/* Preloaded.  Runs with AddinShmemInitLock held. */
-void
-cosid_lease_shmem_init(void)
-{
-	bool		found;
-	void	   *memory = ShmemInitStruct("cosid leases", cosid_lease_shmem_size(), &found);
-
-	if (!found)
-		cosid_lease_init(memory);
-	cosid_lease_attach(memory, &(GetNamedLWLockTranche("cosid"))->lock);
 }
 
 /*
@@ -192,7 +154,7 @@ cosid_lease_get(const char *namespace, int machine_bit)
 	if (lease != NULL)
 		return lease;
 
-	LWLockAcquire(lock, LW_EXCLUSIVE);
+	LWLockAcquire(cosid_lock, LW_EXCLUSIVE);
 	lease = find_lease(namespace);
 	if (lease == NULL)
 	{
@@ -203,7 +165,7 @@ cosid_lease_get(const char *namespace, int machine_bit)
 					 errhint("Increase the setting \"cosid.max_namespaces\".")));
 		lease = add_lease(shared, namespace, width != 0 ? width : machine_bit);
 	}
-	LWLockRelease(lock);
+	LWLockRelease(cosid_lock);
 	return lease;
 }
 
@@ -232,18 +194,18 @@ cosid_lease_take_wanted(CosidLease *lease)
 void
 cosid_lease_read(CosidLease *lease, CosidLeaseStatus *status)
 {
-	LWLockAcquire(lock, LW_SHARED);
+	LWLockAcquire(cosid_lock, LW_SHARED);
 	*status = lease->status;
-	LWLockRelease(lock);
+	LWLockRelease(cosid_lock);
 }
 
 /* For the worker; tells those who wait. */
 void
 cosid_lease_write(CosidLease *lease, const CosidLeaseStatus *status)
 {
-	LWLockAcquire(lock, LW_EXCLUSIVE);
+	LWLockAcquire(cosid_lock, LW_EXCLUSIVE);
 	lease->status = *status;
-	LWLockRelease(lock);
+	LWLockRelease(cosid_lock);
 	ConditionVariableBroadcast(&lease->changed);
 }
 
@@ -259,11 +221,11 @@ cosid_lease_begin_claim(CosidLease *lease, CosidLeaseStatus *status)
 {
 	bool		begins;
 
-	LWLockAcquire(lock, LW_EXCLUSIVE);
+	LWLockAcquire(cosid_lock, LW_EXCLUSIVE);
 	begins = !cosid_release_is_set();
 	if (begins && lease->status.state == COSID_LEASE_RELEASED)
 		lease->status.state = status->state = COSID_LEASE_CLAIMING;
-	LWLockRelease(lock);
+	LWLockRelease(cosid_lock);
 	return begins;
 }
 

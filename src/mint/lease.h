@@ -19,7 +19,6 @@
 #include "datatype/timestamp.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
-#include "storage/lwlock.h"
 
 #include "settings.h"
 #include "mint/grant.h"
@@ -97,12 +96,9 @@ typedef struct CosidLease
 	} u			pg_attribute_aligned(PG_CACHE_LINE_SIZE);
 } CosidLease;
 
-extern Size cosid_lease_shmem_size(void);
-extern void cosid_lease_shmem_init(void);
+extern Size cosid_lease_size(void);
 extern void cosid_lease_init(void *memory);
-extern void cosid_lease_attach(void *memory, LWLock *lock);
-extern bool cosid_lease_attached(void);
-extern LWLock *cosid_lock(void);
+extern void cosid_lease_attach(void *memory);
 
 extern int	cosid_lease_count(void);
 extern CosidLease *cosid_lease_at(int index);

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * segment.c
- *		The shared memory of a server that has not preloaded the library.
+ *		The shared memory: the worker's place, leases and slots.
  *
- * Preloaded, leases and slots are in memory that the server set aside when it
- * started (cosid.c).  Else, from PostgreSQL 17 on, they are in a segment with a
- * name, which the first process that needs them creates and which stays until the
- * server ends, or starts over after a crash.  It has another address in each
- * process, so nothing in it points into it.
+ * Preloaded, it is memory that the server sets aside when it starts.  Else, from
+ * PostgreSQL 17 on, it is a segment with a name, which the first process that
+ * needs it creates and which stays until the server ends, or starts over after a
+ * crash.  That one has another address in each process, so nothing in it points
+ * into it.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -21,32 +21,40 @@
 
 #include "compat.h"
 #include "settings.h"
+#include "mint/launch.h"
 #include "mint/lease.h"
 #include "mint/segment.h"
 #include "mint/slot.h"
 
 /*
- * To be raised with each change of what leases and slots are, or mean.  Sessions
- * that loaded the library before and after its file was replaced meet in one
- * segment; the later ones must not touch what is not theirs.
+ * To be raised with each change of what is in here, or means.  Sessions that
+ * loaded the library before and after its file was replaced meet in one segment;
+ * the later ones must not touch what is not theirs.
  */
-#define SEGMENT_VERSION	1
+#define SEGMENT_VERSION	2
 
 /* After it come the leases, then the slots, all aligned to cache lines. */
 typedef struct Segment
 {
 	int			version;
 	int			tranche;		/* of the lock */
-	LWLock		lock;
+	LWLock		lock;			/* cosid_lock, see launch.h */
+	CosidLaunch launch;
 } Segment;
 
 #define LEASES_OFFSET	CACHELINEALIGN(sizeof(Segment))
-#define SLOTS_OFFSET	add_size(LEASES_OFFSET, cosid_lease_shmem_size())
-#define SEGMENT_SIZE	add_size(SLOTS_OFFSET, cosid_slot_shmem_size())
+#define SLOTS_OFFSET	add_size(LEASES_OFFSET, cosid_lease_size())
 
+/* Whether this process has it at hand. */
 static bool attached = false;
 
-/* Nothing here may fail: the segment would stay as it is then. */
+Size
+cosid_segment_size(void)
+{
+	return add_size(SLOTS_OFFSET, cosid_slot_size());
+}
+
+/* Nothing here may fail: a segment would stay as it is then. */
 static void
 init_segment(void *memory)
 {
@@ -55,8 +63,31 @@ init_segment(void *memory)
 	segment->version = SEGMENT_VERSION;
 	segment->tranche = LWLockNewTrancheId();
 	LWLockInitialize(&segment->lock, segment->tranche);
+	cosid_launch_init(&segment->launch);
 	cosid_lease_init((char *) memory + LEASES_OFFSET);
 	cosid_slot_init((char *) memory + SLOTS_OFFSET);
+}
+
+static void
+use_segment(Segment *segment, bool preloaded)
+{
+	LWLockRegisterTranche(segment->tranche, "cosid");
+	cosid_launch_attach(&segment->launch, &segment->lock, preloaded);
+	cosid_lease_attach((char *) segment + LEASES_OFFSET);
+	cosid_slot_attach((char *) segment + SLOTS_OFFSET);
+	attached = true;
+}
+
+/* Preloaded, when the server starts.  Runs with AddinShmemInitLock held. */
+void
+cosid_segment_startup(void)
+{
+	bool		found;
+	Segment    *segment = ShmemInitStruct("cosid", cosid_segment_size(), &found);
+
+	if (!found)
+		init_segment(segment);
+	use_segment(segment, true);
 }
 
 /*
@@ -74,13 +105,13 @@ cosid_segment_attach(int elevel)
 	Segment    *segment = NULL;
 	bool		found;
 
-	if (cosid_lease_attached())
+	if (attached)
 		return true;
 
 	/* Without a postmaster, and for pg_upgrade, there is no worker. */
 	if (IsUnderPostmaster && !IsBinaryUpgrade &&
 		(setting = cosid_settings_unserved()) == NULL)
-		segment = cosid_named_segment("cosid", SEGMENT_SIZE, init_segment, &found);
+		segment = cosid_named_segment("cosid", cosid_segment_size(), init_segment, &found);
 	if (segment == NULL)
 	{
 		ereport(elevel,
@@ -100,16 +131,6 @@ cosid_segment_attach(int elevel)
 				 errhint("Restart the server.")));
 		return false;
 	}
-	LWLockRegisterTranche(segment->tranche, "cosid");
-	cosid_lease_attach((char *) segment + LEASES_OFFSET, &segment->lock);
-	cosid_slot_attach((char *) segment + SLOTS_OFFSET);
-	attached = true;
+	use_segment(segment, false);
 	return true;
-}
-
-/* Whether this process uses the segment: the library was not preloaded. */
-bool
-cosid_segment_attached(void)
-{
-	return attached;
 }

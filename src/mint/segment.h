@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * segment.h
- *		The shared memory of a server that has not preloaded the library.
+ *		The shared memory: the worker's place, leases and slots.
  *
  * Copyright (c) 2026, the cosid authors
  *
@@ -10,7 +10,8 @@
 #ifndef COSID_SEGMENT_H
 #define COSID_SEGMENT_H
 
+extern Size cosid_segment_size(void);
+extern void cosid_segment_startup(void);
 extern bool cosid_segment_attach(int elevel);
-extern bool cosid_segment_attached(void);
 
 #endif							/* COSID_SEGMENT_H */

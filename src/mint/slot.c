@@ -12,6 +12,7 @@
 #include "storage/shmem.h"
 #include "utils/timestamp.h"
 
+#include "mint/launch.h"
 #include "mint/slot.h"
 
 typedef struct SlotShared
@@ -40,14 +41,14 @@ StaticAssertDecl(offsetof(SlotShared, slots) % PG_CACHE_LINE_SIZE == 0 &&
 static SlotShared *shared = NULL;
 
 Size
-cosid_slot_shmem_size(void)
+cosid_slot_size(void)
 {
 	return add_size(offsetof(SlotShared, slots),
 					mul_size(sizeof(CosidSlot), cosid_max_generators));
 }
 
 /*
- * Make room for slots of cosid_slot_shmem_size() bytes that nobody else sees yet;
+ * Make room for slots of cosid_slot_size() bytes that nobody else sees yet;
  * they begin with a cache line.
  */
 void
@@ -64,18 +65,6 @@ void
 cosid_slot_attach(void *memory)
 {
 	shared = memory;
-}
-
-/* Preloaded.  Runs with AddinShmemInitLock held. */
-void
-cosid_slot_shmem_init(void)
-{
-	bool		found;
-	void	   *memory = ShmemInitStruct("cosid slots", cosid_slot_shmem_size(), &found);
-
-	if (!found)
-		cosid_slot_init(memory);
-	cosid_slot_attach(memory);
 }
 
 static void
@@ -137,7 +126,7 @@ cosid_slot_get(CosidLease *lease, const char *name, const CosidLayout *layout)
 	if (slot != NULL)
 		return slot;
 
-	LWLockAcquire(cosid_lock(), LW_EXCLUSIVE);
+	LWLockAcquire(cosid_lock, LW_EXCLUSIVE);
 	slot = find_slot(lease, name, layout);
 	if (slot == NULL)
 	{
@@ -159,7 +148,7 @@ cosid_slot_get(CosidLease *lease, const char *name, const CosidLayout *layout)
 		pg_write_barrier();
 		pg_atomic_write_u32(&shared->count, count + 1);
 	}
-	LWLockRelease(cosid_lock());
+	LWLockRelease(cosid_lock);
 	return slot;
 }
 

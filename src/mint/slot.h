@@ -83,8 +83,7 @@ typedef struct CosidSlot
 	} u			pg_attribute_aligned(PG_CACHE_LINE_SIZE);
 } CosidSlot;
 
-extern Size cosid_slot_shmem_size(void);
-extern void cosid_slot_shmem_init(void);
+extern Size cosid_slot_size(void);
 extern void cosid_slot_init(void *memory);
 extern void cosid_slot_attach(void *memory);
 extern int	cosid_slot_count(void);

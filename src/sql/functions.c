@@ -4,10 +4,6 @@
  *		The SQL functions that mint IDs and define generators: unpack arguments,
  *		pack results.
  *
- * (Others: reading.c takes IDs apart, server.c shows this server's state, and
- * triggers and what a worker calls in a registry are beside what they serve, in
- * definition.c and machine.c.)
- *
  * Copyright (c) 2026, the cosid authors
  *
  *-------------------------------------------------------------------------

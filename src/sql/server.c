@@ -27,7 +27,6 @@
 #include "mint/lease.h"
 #include "mint/segment.h"
 #include "mint/slot.h"
-#include "mint/wait_event.h"
 
 PG_FUNCTION_INFO_V1(cosid_lease_rows);
 PG_FUNCTION_INFO_V1(cosid_stat_rows);
