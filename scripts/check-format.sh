@@ -46,7 +46,7 @@ done
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 [ ${#files[@]} -gt 0 ] || files=(bench/*.c src/*.[ch] src/*/*.[ch] test/*/*.c
     .editorconfig Makefile ./*.md ./*.sql ./*.control bench/*.{mk,sh,sql} doc/*.md scripts/*
-    spec/*.* src/*.md sql/*.sql t/*.p[lm] test/*/*.mk)
+    spec/*.* src/*.md src/*/*.md sql/*.sql t/*.p[lm] test/*/*.mk)
 
 tmp=$(mktemp -d /tmp/cosid-format.XXXXXX)
 trap 'rm -rf "$tmp"' EXIT

@@ -16,7 +16,7 @@
  * A step is what one process does without another getting in between: one load
  * or store of shared memory, one compare-and-swap, or one transaction of the
  * registry, which holds the row's lock from its first look to its commit.  What
- * a process does to its own memory goes with the step before it.  src/README.md
+ * a process does to its own memory goes with the step before it.  spec/README.md
  * says which code a step stands for.
  *
  * Left out, since nothing here depends on it: what makes a row takeable (here

@@ -221,7 +221,7 @@ my %raised;
 my @logged;
 
 %code = (reverse(%code), slurp_file("$root/src/errors.h") =~ /(ERRCODE_COSID\w+)\s+MAKE_SQLSTATE(\(.*\))/g);
-foreach my $source (map { slurp_file($_) } glob "$root/src/*.c")
+foreach my $source (map { slurp_file($_) } glob "$root/src/{*.c,*/*.c}")
 {
 	$raised{ ($code{$_} // "$_ has no code") =~ tr/A-Z0-9//cdr } = 1 foreach $source =~ /errcode\((ERRCODE_\w+)\)/g;
 	push @logged, $source =~ /ereport\((?:LOG|WARNING|FATAL),[^;]*?errmsg\("((?:[^"\\]|\\.)*)"/g;
@@ -268,7 +268,7 @@ sub leads_somewhere
 	  || grep { lc($_) =~ s/[^\w\- ]//gr =~ tr/ /-/r eq $anchor } slurp_file("$root/$path") =~ /^#+ (.*)/mg;
 }
 
-foreach my $page ('README.md', 'CONTRIBUTING.md', 'src/README.md', @pages)
+foreach my $page ('README.md', 'CONTRIBUTING.md', 'src/README.md', 'src/mint/README.md', 'spec/README.md', @pages)
 {
 	is(join(' ', grep { !leads_somewhere($page, $_) } slurp_file("$root/$page") =~ /\]\((?!https:)([^()]+)\)/g),
 		'', "$page: links lead somewhere");
