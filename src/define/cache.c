@@ -106,9 +106,10 @@ load(const char *name, int length)
 	CosidDefinition definition;
 	uint64		read_at = cosid_rows_generation;
 	uint64		changes = cosid_shared_cache_changes();
-	const char *its_name = definition.generator.name;
+	const char *its_name;
 
 	cosid_definition_default(&definition, name, length);
+	its_name = definition.generator.name;
 	if (strcmp(its_name, COSID_SHARE_NAME) != 0 &&
 		!cosid_shared_cache_find(its_name, &definition))
 	{
