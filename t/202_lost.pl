@@ -170,6 +170,11 @@ sub run_time
 $node->append_conf('postgresql.conf', 'cosid.guard_interval = 200ms');
 $node->reload;
 $offset = -s $node->logfile;
+
+# As someone who is in the middle of it might see it: an attempt fails first, and
+# is not to be repeated when there is nothing left to try.
+$node->safe_psql('postgres', 'ALTER TABLE cosid_registry RENAME TO somewhere_else');
+$node->wait_for_log(qr/lease of namespace "cosid" has a problem/, $offset);
 $node->safe_psql('postgres', 'DROP EXTENSION cosid');
 $node->wait_for_log(qr/lost machine id .* "cosid": the registry has no extension/, $offset);
 my $worker = worker_pid($node);

@@ -239,8 +239,9 @@ claim(CosidLease *lease, CosidLeaseControl *control, CosidLeaseStatus *status)
 								  control->avoid, &claimed, error);
 	if (result == COSID_REGISTRY_ABSENT)
 	{
-		/* Nobody needs it yet: made when a backend does. */
+		/* Nobody needs it yet: made when a backend does.  There's no next try. */
 		control->eager = false;
+		control->retry_ms = control->next_try = 0;
 		return;
 	}
 	if (result == COSID_REGISTRY_OK || result == COSID_REGISTRY_REFUSED)
