@@ -20,6 +20,6 @@ extern Oid	cosid_row_table(void);
 extern bool cosid_row_read(const char *name, CosidDefinition *definition);
 extern void cosid_row_insert(const CosidDefinition *definition);
 extern bool cosid_row_delete(const char *name);
-extern void cosid_row_exists(const char *name) pg_attribute_noreturn();
+extern void cosid_row_exists(const char *name);
 
 #endif							/* COSID_ROW_H */
