@@ -147,9 +147,8 @@ cosid_machine_revert_sql(PG_FUNCTION_ARGS)
 Datum
 cosid_machine_forget(PG_FUNCTION_ARGS)
 {
-	CosidExtension extension;
+	CosidExtension extension = writable_registry();
 
-	extension = writable_registry();
 	cosid_machine_forget_row(&extension, text_argument(fcinfo, 0), PG_GETARG_INT32(1));
 	PG_RETURN_VOID();
 }
