@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 int			gethostname(char *name, size_t length);
+int			__gethostname_chk(char *name, size_t length, size_t size);
 
 int
 gethostname(char *name, size_t length)
@@ -23,4 +24,11 @@ gethostname(char *name, size_t length)
 
 	snprintf(name, length, "%s", chosen != NULL ? chosen : "localhost");
 	return 0;
+}
+
+/* What the same call becomes where the compiler has its buffer's size checked. */
+int
+__gethostname_chk(char *name, size_t length, size_t size)
+{
+	return gethostname(name, length < size ? length : size);
 }
