@@ -22,11 +22,14 @@ SELECT d.classid, d.objid, o.type, o.schema, o.identity,
 SELECT type, identity FROM members ORDER BY type, identity COLLATE "C";
 SELECT identity FROM members WHERE schema <> 'public' OR schema IS NULL OR identity !~ '^public\.cosid_';
 SELECT identity FROM members WHERE comment IS NULL;
+WITH relations AS MATERIALIZED
+    (SELECT c.oid FROM members m JOIN pg_class c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid
+      WHERE c.relkind IN ('r', 'p', 'v', 'm')
+     UNION
+     SELECT c.oid FROM members m JOIN pg_type t ON m.classid = 'pg_type'::regclass AND t.oid = m.objid
+       JOIN pg_class c ON c.oid = t.typrelid AND c.relkind = 'c')
 SELECT a.attrelid::regclass AS relation, a.attname
-  FROM members m JOIN pg_attribute a ON a.attnum > 0 AND NOT a.attisdropped AND a.attrelid IN
-       (SELECT c.oid FROM pg_class c LEFT JOIN pg_type t ON t.typrelid = c.oid AND c.relkind = 'c'
-         WHERE m.classid = 'pg_class'::regclass AND c.oid = m.objid AND c.relkind IN ('r', 'p', 'v', 'm')
-            OR m.classid = 'pg_type'::regclass AND t.oid = m.objid)
+  FROM relations r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
  WHERE col_description(a.attrelid, a.attnum) IS NULL;
 SELECT t.tgname
   FROM members m JOIN pg_trigger t ON m.classid = 'pg_class'::regclass AND t.tgrelid = m.objid
