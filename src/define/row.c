@@ -72,6 +72,7 @@ cosid_row_init(void)
 	CacheRegisterRelcacheCallback(invalidate, (Datum) 0);
 }
 
+/* The table.  Errors: 42704 without the extension, and those of cosid_table_oid. */
 Oid
 cosid_row_table(void)
 {

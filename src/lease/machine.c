@@ -22,7 +22,6 @@
 #include "utils/builtins.h"
 
 #include "settings.h"
-#include "id/snowflake.h"
 #include "lease/machine.h"
 #include "mint/clock.h"
 

@@ -27,7 +27,6 @@
 #include "mint/grant.h"
 #include "mint/launch.h"
 #include "mint/lease.h"
-#include "mint/segment.h"
 #include "mint/slot.h"
 
 /*
