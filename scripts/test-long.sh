@@ -46,7 +46,7 @@ if [ "${1:-}" != --in-sandbox ]; then
             header "the Debian package, the Dockerfile and the file for PGXN in clean systems"
             status=0
             bash "$source_tree/scripts/test-deb.sh" || status=$?
-            sandbox_env+=("DEB_STATUS=$status")
+            sandbox_env+=("DEB_STATUS=$status" "DEB_SECONDS=$SECONDS")
             ;;
     esac
     enter_sandbox test-long "$@"
@@ -178,6 +178,7 @@ soak() {
 }
 
 deb() {
+    began=$((SECONDS - DEB_SECONDS))
     count deb "$DEB_STATUS"
 }
 
